@@ -1,0 +1,49 @@
+//! How the fields of a schema map to physical columns, in versions 2.1 and later.
+
+use arrow_schema::{DataType, Field};
+
+/// How many physical columns `field` has: one a leaf, and at least one.
+///
+/// Leaves are primitives, strings, dictionaries, fixed-size lists of primitives, packed structs and structs
+/// without members. Columns of a field are numbered in depth-first order.
+pub fn leaf_count(field: &Field) -> usize {
+    match field.data_type() {
+        DataType::Struct(members) if !members.is_empty() && !is_packed(field) => {
+            members.iter().map(|member| leaf_count(member)).sum()
+        }
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => leaf_count(item),
+        DataType::FixedSizeList(item, _) if matches!(item.data_type(), DataType::Struct(_)) => {
+            leaf_count(item)
+        }
+        _ => 1,
+    }
+}
+
+/// Whether `field` is a struct whose members are stored together in one column.
+pub fn is_packed(field: &Field) -> bool {
+    let truthy =
+        |value: &String| matches!(value.to_ascii_lowercase().as_str(), "1" | "true" | "on" | "yes" | "y");
+    let metadata = field.metadata();
+    matches!(field.data_type(), DataType::Struct(_))
+        && ["lance-encoding:packed", "packed"].iter().any(|key| metadata.get(*key).is_some_and(truthy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_leaves_own_columns() {
+        let number = |name: &str| Field::new(name, DataType::Int32, true);
+        let pair = DataType::Struct(vec![number("q"), number("r")].into());
+        let list = DataType::List(Field::new("item", pair.clone(), true).into());
+        let vector = DataType::FixedSizeList(Field::new("item", DataType::Float32, true).into(), 2);
+        let members = vec![number("x"), Field::new("y", list, true), Field::new("z", vector, true)];
+        assert_eq!(leaf_count(&number("a")), 1);
+        assert_eq!(leaf_count(&Field::new("s", DataType::Struct(members.into()), true)), 4);
+        assert_eq!(leaf_count(&Field::new("e", DataType::Struct(vec![].into()), true)), 1);
+        let packed = Field::new("p", pair, true);
+        let packed = packed.with_metadata([("lance-encoding:packed".into(), "True".into())].into());
+        assert_eq!(leaf_count(&packed), 1);
+    }
+}

@@ -1,0 +1,49 @@
+//! What a file reader uses of this crate.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::Field;
+use lance_footer::{Column, FormatError, Machine, Result, Rows, Version};
+
+/// Reads one top-level field of an open file.
+pub trait FieldReader: Send + Sync {
+    /// Rows of the field.
+    fn rows(&self) -> u64;
+
+    /// Bytes of the lookup tables that are held: chunk tables, repetition indices, dictionaries.
+    fn weight(&self) -> usize;
+
+    /// A machine that loads the lookup tables which reading `rows` needs and which are not there yet; none
+    /// if all are. They are kept as long as the reader, so a repeated take costs no metadata read.
+    fn prepare(&self, rows: &Rows) -> Result<Option<Box<dyn Machine<Output = ()>>>>;
+
+    /// About how many bytes reading `rows` fetches, once prepared; none before.
+    fn cost(&self, rows: Range<u64>) -> Option<u64>;
+
+    /// A machine that loads `rows`, which must be prepared.
+    ///
+    /// With `order`, the result has the rows at these positions of `rows`, in this order; positions may
+    /// repeat. Wide values are then fetched straight to their final place.
+    fn load(
+        &self,
+        rows: &Rows,
+        order: Option<Arc<[u32]>>,
+    ) -> Result<Box<dyn Machine<Output = Arc<dyn Loaded>>>>;
+}
+
+/// Rows of a field whose bytes are in hand.
+pub trait Loaded: Send + Sync {
+    /// How many rows were loaded: those of `rows`, or of `order` if there was one.
+    fn rows(&self) -> u64;
+
+    /// Decodes the loaded rows at positions `part`. The array has the type that the field was opened with.
+    fn decode(&self, part: Range<u64>) -> Result<ArrayRef>;
+}
+
+/// A reader of `field`, whose leaves are stored in `columns`, in depth-first order, of a file of `version`.
+pub fn open_field(field: &Field, columns: &[Arc<Column>], version: Version) -> Result<Arc<dyn FieldReader>> {
+    let _ = (field, columns);
+    Err(FormatError::unsupported(format!("reading file version {version}")))
+}

@@ -1,0 +1,66 @@
+//! What a file writer uses of this crate.
+
+use arrow_array::ArrayRef;
+use arrow_schema::Field;
+use bytes::Bytes;
+use lance_footer::{FormatError, Result, Version};
+
+/// How fields are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriterOptions {
+    /// The file version: 2.1 or 2.2.
+    pub version: Version,
+    /// A page is closed when the arrays that it holds have more bytes than this.
+    pub page_bytes: u64,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        Self { version: Version::default(), page_bytes: 8 << 20 }
+    }
+}
+
+/// Collects the arrays of one top-level field and cuts them into pages.
+pub trait FieldWriter: Send {
+    /// Adds `array`, of the type that the writer was made with, and gives the pages that are full.
+    fn push(&mut self, array: ArrayRef) -> Result<Vec<PageJob>>;
+
+    /// Gives the pages that are left.
+    fn finish(self: Box<Self>) -> Result<Vec<PageJob>>;
+}
+
+/// A page that waits to be encoded.
+pub struct PageJob(Box<dyn FnOnce() -> Result<Vec<EncodedPage>> + Send>);
+
+impl PageJob {
+    /// A job that `run` does.
+    pub fn new(run: impl FnOnce() -> Result<Vec<EncodedPage>> + Send + 'static) -> Self {
+        Self(Box::new(run))
+    }
+
+    /// Encodes; pure CPU. The pages are of one column, in row order.
+    pub fn run(self) -> Result<Vec<EncodedPage>> {
+        (self.0)()
+    }
+}
+
+/// A page whose buffers are ready to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EncodedPage {
+    /// Which leaf of the field it belongs to, in depth-first order.
+    pub leaf: usize,
+    /// Its length: top-level rows.
+    pub length: u64,
+    /// Row number, within the file, of its first row.
+    pub priority: u64,
+    /// Its buffers, each in parts that lie one after the other.
+    pub buffers: Vec<Vec<Bytes>>,
+    /// The serialized page layout.
+    pub encoding: Vec<u8>,
+}
+
+/// A writer of the top-level field `field`. An error if the version cannot hold its type.
+pub fn field_writer(field: &Field, options: &WriterOptions) -> Result<Box<dyn FieldWriter>> {
+    let _ = field;
+    Err(FormatError::unsupported(format!("writing file version {}", options.version)))
+}

@@ -1,0 +1,35 @@
+use std::borrow::Cow;
+
+/// What a format function returns.
+pub type Result<T, E = FormatError> = std::result::Result<T, E>;
+
+/// Why bytes could not be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FormatError {
+    /// The bytes contradict the format or each other.
+    #[error("{section} is corrupt: {reason}")]
+    Corrupt {
+        /// The structure that is wrong, such as `footer` or `GBO table`.
+        section: Cow<'static, str>,
+        /// The contradiction, with the numbers that show it.
+        reason: String,
+    },
+    /// The bytes may be right, but this version of the software does not read or write them.
+    #[error("unsupported: {what}")]
+    Unsupported {
+        /// The feature, by the name that the format gives it.
+        what: String,
+    },
+}
+
+impl FormatError {
+    /// A [`FormatError::Corrupt`] for `section`.
+    pub fn corrupt(section: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
+        Self::Corrupt { section: section.into(), reason: reason.into() }
+    }
+
+    /// A [`FormatError::Unsupported`] for the feature `what`.
+    pub fn unsupported(what: impl Into<String>) -> Self {
+        Self::Unsupported { what: what.into() }
+    }
+}
