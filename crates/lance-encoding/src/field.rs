@@ -43,7 +43,8 @@ mod tests {
         assert_eq!(leaf_count(&Field::new("s", DataType::Struct(members.into()), true)), 4);
         assert_eq!(leaf_count(&Field::new("e", DataType::Struct(vec![].into()), true)), 1);
         let packed = Field::new("p", pair, true);
-        let packed = packed.with_metadata([("lance-encoding:packed".into(), "True".into())].into());
+        let packed = packed
+            .with_metadata([("lance-encoding:packed".to_string(), "True".to_string())].into_iter().collect());
         assert_eq!(leaf_count(&packed), 1);
     }
 }
