@@ -30,18 +30,20 @@ pub fn is_packed(field: &Field) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::Fields;
+
     use super::*;
 
     #[test]
     fn only_leaves_own_columns() {
         let number = |name: &str| Field::new(name, DataType::Int32, true);
-        let pair = DataType::Struct(vec![number("q"), number("r")].into());
+        let pair = DataType::Struct(Fields::from(vec![number("q"), number("r")]));
         let list = DataType::List(Field::new("item", pair.clone(), true).into());
         let vector = DataType::FixedSizeList(Field::new("item", DataType::Float32, true).into(), 2);
         let members = vec![number("x"), Field::new("y", list, true), Field::new("z", vector, true)];
         assert_eq!(leaf_count(&number("a")), 1);
-        assert_eq!(leaf_count(&Field::new("s", DataType::Struct(members.into()), true)), 4);
-        assert_eq!(leaf_count(&Field::new("e", DataType::Struct(vec![].into()), true)), 1);
+        assert_eq!(leaf_count(&Field::new("s", DataType::Struct(Fields::from(members)), true)), 4);
+        assert_eq!(leaf_count(&Field::new("e", DataType::Struct(Fields::empty()), true)), 1);
         let packed = Field::new("p", pair, true);
         let packed = packed
             .with_metadata([("lance-encoding:packed".to_string(), "True".to_string())].into_iter().collect());
