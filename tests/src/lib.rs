@@ -1,1 +1,3 @@
-//! shared
+//! What the cross-crate tests share.
+
+#![forbid(unsafe_code)]

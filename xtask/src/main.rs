@@ -1,10 +1,15 @@
 //! `cargo xtask`: the project's own commands.
 
 mod codegen;
+mod deps;
+mod fixtures;
+mod oracle;
+mod test;
+mod tidy;
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -22,11 +27,31 @@ enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Check what the compiler does not: which crate depends on which, where `unsafe` stands, sizes of files.
+    Tidy,
+    /// Count the external crates that users of the libraries compile, and fail above the caps.
+    Deps,
+    /// Make the Python environment of the reference implementation in `.oracle/`.
+    Oracle,
+    /// Run all tests; those against the reference too where Python is there.
+    Test {
+        /// Passed on to the test runner.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Write the files in tests/fixtures anew with the reference implementation.
+    Fixtures,
 }
 
 fn main() -> Result<()> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = root.canonicalize().context("finding the root of the repository")?;
     match Args::parse().command {
         Command::Codegen { check } => codegen::run(&root, check),
+        Command::Tidy => tidy::run(&root),
+        Command::Deps => deps::run(&root),
+        Command::Oracle => oracle::run(&root),
+        Command::Test { args } => test::run(&root, &args),
+        Command::Fixtures => fixtures::run(&root),
     }
 }

@@ -1,0 +1,70 @@
+//! The one test command.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::oracle;
+
+/// Names the Python that has the reference implementation. The tests skip what needs it where it is unset.
+const ORACLE: &str = "DEMILANCE_ORACLE";
+/// Names the directory of the recordings.
+const DATA: &str = "DEMILANCE_DATA";
+
+/// Runs the tests of the workspace and the examples in its documentation; `args` go to the runner of the
+/// former.
+pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
+    let oracle = oracle_python(root);
+    if env::var_os(DATA).is_none() {
+        println!("skipping the tests with real recordings: {DATA} is not set");
+    }
+    let cargo = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO"));
+        command.current_dir(root).args(args);
+        if let Some(python) = &oracle {
+            command.env(ORACLE, python);
+        }
+        command
+    };
+
+    // Documentation first: the last line on the screen is then the summary of the larger part.
+    succeed(cargo(&["test", "--workspace", "--doc", "--locked"]))?;
+    let mut tests = if has_nextest() {
+        cargo(&["nextest", "run", "--workspace", "--locked", "--no-fail-fast"])
+    } else {
+        println!("cargo-nextest is not installed: running cargo test");
+        cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--locked", "--no-fail-fast"])
+    };
+    tests.args(args);
+    succeed(tests)
+}
+
+fn oracle_python(root: &Path) -> Option<OsString> {
+    if let Some(python) = env::var_os(ORACLE) {
+        return Some(python);
+    }
+    match oracle::ensure(root) {
+        Ok(python) => Some(python.into()),
+        Err(error) => {
+            println!("skipping the tests against the reference implementation: {error:#}");
+            None
+        }
+    }
+}
+
+fn has_nextest() -> bool {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn succeed(mut command: Command) -> Result<()> {
+    let status = command.status().context("starting cargo")?;
+    if !status.success() {
+        bail!("tests failed");
+    }
+    Ok(())
+}
