@@ -1,0 +1,145 @@
+"""Does jobs with the reference implementation.
+
+    driver.py JOBS.json RESULTS.json
+
+JOBS.json holds a list of objects. Each has "do", the name of a function below without the leading "do_", and its
+arguments. RESULTS.json gets a list as long, of {"ok": value} or {"error": text}. One process does many jobs, since
+starting it takes most of a second. Arrow data goes both ways as IPC streams in files: a stream may change its
+dictionaries between batches, a file may not.
+"""
+
+import json
+import sys
+
+import lance
+import pyarrow as pa
+from lance.file import LanceFileReader, LanceFileWriter
+
+
+def load(path):
+    """The schema and the batches in an IPC stream."""
+    with pa.memory_map(path) as source, pa.ipc.open_stream(source) as reader:
+        return reader.schema, list(reader)
+
+
+def store(data, path):
+    """Writes a table or a batch as an IPC stream; the number of rows."""
+    if isinstance(data, pa.RecordBatch):
+        data = pa.Table.from_batches([data])
+    with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, data.schema) as writer:
+        writer.write_table(data)
+    return data.num_rows
+
+
+def do_write_file(arrow, to, version, **options):
+    """Writes the batches of `arrow`, each as one, to a single file."""
+    schema, batches = load(arrow)
+    with LanceFileWriter(to, schema, version=version, **options) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
+    return sum(batch.num_rows for batch in batches)
+
+
+def do_read_file(path, to, rows=None, columns=None):
+    """Reads all rows, or `rows`, which must ascend."""
+    reader = LanceFileReader(path, columns=columns)
+    if reader.num_rows() == 0:
+        # The reference fails on an empty list of rows.
+        rows = None
+    results = reader.read_all() if rows is None else reader.take_rows(rows)
+    return store(results.to_table(), to)
+
+
+def do_describe_file(path):
+    """The layouts of the pages, as the reference prints them: a list a column."""
+    metadata = LanceFileReader(path).metadata()
+    return {
+        "version": [metadata.major_version, metadata.minor_version],
+        "rows": metadata.num_rows,
+        "columns": [[page.encoding for page in column.pages] for column in metadata.columns],
+    }
+
+
+def do_write_table(arrow, to, version=None, mode="create", **options):
+    """Writes, appends to or overwrites a table; its version."""
+    schema, batches = load(arrow)
+    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    return lance.write_dataset(reader, to, mode=mode, data_storage_version=version, **options).version
+
+
+def do_read_table(path, to, rows=None, columns=None, version=None, with_row_id=False):
+    """Scans a table, or takes rows by position."""
+    table = lance.dataset(path, version=version)
+    if rows is not None:
+        return store(table.take(rows, columns=columns), to)
+    return store(table.to_table(columns=columns, with_row_id=with_row_id), to)
+
+
+def do_describe_table(path):
+    """What the manifest says, and a count that goes through the deletion files."""
+    table = lance.dataset(path)
+    table.validate()
+    return {
+        "version": table.version,
+        "rows": table.count_rows(),
+        "versions": [version["version"] for version in table.versions()],
+        "storage_version": table.data_storage_version,
+        "fragments": [
+            {"id": fragment.fragment_id, "physical_rows": fragment.physical_rows, "deleted": fragment.num_deletions}
+            for fragment in table.get_fragments()
+        ],
+    }
+
+
+def do_delete(path, predicate):
+    table = lance.dataset(path)
+    table.delete(predicate)
+    return table.version
+
+
+def do_compact(path, **options):
+    table = lance.dataset(path)
+    table.optimize.compact_files(**options)
+    return table.version
+
+
+def do_add_columns(path, expressions):
+    table = lance.dataset(path)
+    table.add_columns(expressions)
+    return table.version
+
+
+def do_drop_columns(path, columns):
+    table = lance.dataset(path)
+    table.drop_columns(columns)
+    return table.version
+
+
+def do_tag(path, name, version):
+    table = lance.dataset(path)
+    table.tags.create(name, version)
+    return name
+
+
+def attempt(job):
+    job = dict(job)
+    name = job.pop("do")
+    try:
+        return {"ok": globals()["do_" + name](**job)}
+    # A panic in the reference is a BaseException.
+    except BaseException as error:  # noqa: BLE001
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return {"error": f"{name}: {type(error).__name__}: {str(error)[:2000]}"}
+
+
+def main():
+    jobs, results = sys.argv[1:]
+    with open(jobs) as file:
+        done = [attempt(job) for job in json.load(file)]
+    with open(results, "w") as file:
+        json.dump(done, file)
+
+
+if __name__ == "__main__":
+    main()
