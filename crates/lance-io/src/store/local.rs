@@ -1,0 +1,164 @@
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+
+use crate::error::Result;
+use crate::read::hop;
+use crate::{IoError, Listed};
+
+/// How a file that was written under a temporary name gets its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Publish {
+    /// Whatever has that name is replaced.
+    Replace,
+    /// An error if something has that name.
+    IfAbsent,
+}
+
+/// A file beside its target, under a name that no reader takes for a file of the table. It is removed when
+/// it is dropped before it was published.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    path: PathBuf,
+    target: PathBuf,
+    published: bool,
+}
+
+impl Temporary {
+    /// A new file beside `target`, whose directory is made if it is missing. Blocks.
+    pub(crate) fn create(target: PathBuf) -> Result<(Self, File)> {
+        let name = target.display().to_string();
+        let refused = |error| IoError::from_io(&name, error);
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        fs::create_dir_all(&directory).map_err(refused)?;
+        let path = directory.join(OsString::from(format!(".tmp-{}", uuid::Uuid::new_v4().simple())));
+        let file = File::options().write(true).create_new(true).open(&path).map_err(refused)?;
+        Ok((Self { path, target, published: false }, file))
+    }
+
+    /// Makes the bytes durable and gives the file its name. Blocks.
+    pub(crate) fn publish(mut self, file: &File, how: Publish) -> Result<()> {
+        let name = self.target.display().to_string();
+        let refused = |error| IoError::from_io(&name, error);
+        file.sync_all().map_err(refused)?;
+        match how {
+            Publish::Replace => fs::rename(&self.path, &self.target).map_err(refused)?,
+            Publish::IfAbsent => rename_if_absent(&self.path, &self.target).map_err(refused)?,
+        }
+        self.published = true;
+        sync_directory(&self.target).map_err(refused)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.published {
+            // There is nobody to tell; the name keeps readers away.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Renames in one step that fails if `to` exists.
+fn rename_if_absent(from: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+            Ok(()) => return Ok(()),
+            // The kernel or this file system does not know the flag; a link does the same.
+            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    fs::hard_link(from, to)?;
+    // Both names are the same file now; a leftover of the first harms nobody.
+    let _ = fs::remove_file(from);
+    Ok(())
+}
+
+/// Makes the name of `file` durable.
+fn sync_directory(file: &Path) -> io::Result<()> {
+    if cfg!(windows) {
+        // Directories cannot be opened there.
+        return Ok(());
+    }
+    let directory = match file.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    match File::open(directory)?.sync_all() {
+        // Some network file systems do not sync directories.
+        Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+        result => result,
+    }
+}
+
+/// `path` below `root`; the empty path is `root` itself.
+pub(super) fn join(root: &Path, path: &str) -> PathBuf {
+    if path.is_empty() { root.to_path_buf() } else { root.join(path) }
+}
+
+/// The path that a `file://` URL names.
+pub(super) fn path_of_url(text: &str) -> Result<PathBuf> {
+    let invalid = |reason: String| IoError::InvalidUrl { url: text.into(), reason };
+    let url = url::Url::parse(text).map_err(|error| invalid(error.to_string()))?;
+    url.to_file_path().map_err(|()| invalid("it names no absolute path on this machine".into()))
+}
+
+pub(super) async fn read_all(path: PathBuf) -> Result<Bytes> {
+    let name = path.display().to_string();
+    hop(&name.clone(), move || match fs::read(&path) {
+        Ok(bytes) => Ok(bytes.into()),
+        Err(error) => Err(IoError::from_io(name, error)),
+    })
+    .await
+}
+
+pub(super) async fn put(target: PathBuf, bytes: Bytes, how: Publish) -> Result<()> {
+    let name = target.display().to_string();
+    hop(&name.clone(), move || {
+        let (temporary, mut file) = Temporary::create(target)?;
+        file.write_all(&bytes).map_err(|error| IoError::from_io(name, error))?;
+        temporary.publish(&file, how)
+    })
+    .await
+}
+
+pub(super) async fn list(dir: PathBuf) -> Result<Vec<Listed>> {
+    let name = dir.display().to_string();
+    hop(&name.clone(), move || match entries(&dir) {
+        Ok(listed) => Ok(listed),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        Err(error) => Err(IoError::from_io(name, error)),
+    })
+    .await
+}
+
+fn entries(dir: &Path) -> io::Result<Vec<Listed>> {
+    let mut listed = vec![];
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        // A link stands for what it points at. A file that went away meanwhile is not listed.
+        let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+        let is_dir = metadata.is_dir();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        listed.push(Listed { name, size: if is_dir { 0 } else { metadata.len() }, is_dir });
+    }
+    Ok(listed)
+}
+
+pub(super) async fn delete(path: PathBuf) -> Result<()> {
+    let name = path.display().to_string();
+    hop(&name.clone(), move || match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IoError::from_io(name, error)),
+        _ => Ok(()),
+    })
+    .await
+}

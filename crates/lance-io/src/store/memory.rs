@@ -1,0 +1,62 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::Listed;
+
+/// The files of a memory, by their full path. Clones are the same memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Files {
+    files: Arc<Mutex<BTreeMap<String, Bytes>>>,
+}
+
+impl Files {
+    pub(crate) fn insert(&self, key: String, bytes: Bytes) {
+        self.lock().insert(key, bytes);
+    }
+
+    /// Whether there was no file at `key`; only then it is there now.
+    pub(super) fn insert_if_absent(&self, key: String, bytes: Bytes) -> bool {
+        let mut files = self.lock();
+        let absent = !files.contains_key(&key);
+        if absent {
+            files.insert(key, bytes);
+        }
+        absent
+    }
+
+    pub(super) fn get(&self, key: &str) -> Option<Bytes> {
+        self.lock().get(key).cloned()
+    }
+
+    pub(super) fn remove(&self, key: &str) {
+        self.lock().remove(key);
+    }
+
+    pub(super) fn list(&self, dir: &str) -> Vec<Listed> {
+        let files = self.lock();
+        let mut listed: Vec<Listed> = vec![];
+        for (path, bytes) in files.iter() {
+            let below = match dir {
+                "" => Some(path.as_str()),
+                dir => path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')),
+            };
+            let Some(below) = below else { continue };
+            let entry = match below.split_once('/') {
+                None => Listed { name: below.into(), size: bytes.len() as u64, is_dir: false },
+                Some((name, _)) => Listed { name: name.into(), size: 0, is_dir: true },
+            };
+            // What a directory holds is together in the order of the map, but not always next to a file
+            // whose name begins alike.
+            if !entry.is_dir || listed.iter().all(|other| *other != entry) {
+                listed.push(entry);
+            }
+        }
+        listed
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

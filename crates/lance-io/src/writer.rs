@@ -1,0 +1,127 @@
+//! The streaming writer of one file.
+
+mod local;
+
+use bytes::Bytes;
+use lance_footer::Extent;
+
+use crate::error::Result;
+use crate::store::Files;
+use crate::{Alignment, IoError};
+use local::LocalSink;
+
+static ZEROS: [u8; 4096] = [0; 4096];
+
+/// Writes a file from its start to its end, with buffers at multiples of 64 or 4096 and zeros between.
+///
+/// The file appears when [`Self::finish`] succeeds. A writer that is dropped before, or that failed, leaves
+/// nothing at its place.
+#[derive(Debug)]
+pub struct AlignedWriter {
+    path: String,
+    alignment: Alignment,
+    position: u64,
+    sink: Sink,
+}
+
+/// Where the bytes go.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    Local(LocalSink),
+    Memory(MemorySink),
+    /// A write failed.
+    Failed,
+}
+
+#[derive(Debug)]
+pub(crate) struct MemorySink {
+    files: Files,
+    key: String,
+    bytes: Vec<u8>,
+}
+
+impl Sink {
+    pub(crate) async fn local(target: std::path::PathBuf) -> Result<Self> {
+        Ok(Self::Local(LocalSink::create(target).await?))
+    }
+
+    pub(crate) fn memory(files: Files, key: String) -> Self {
+        Self::Memory(MemorySink { files, key, bytes: vec![] })
+    }
+
+    async fn write(&mut self, bytes: Bytes) -> Result<()> {
+        match self {
+            Self::Local(sink) => sink.write(bytes).await,
+            Self::Memory(sink) => {
+                sink.bytes.extend_from_slice(&bytes);
+                Ok(())
+            }
+            Self::Failed => Ok(()),
+        }
+    }
+}
+
+impl AlignedWriter {
+    pub(crate) const fn new(path: String, alignment: Alignment, sink: Sink) -> Self {
+        Self { path, alignment, position: 0, sink }
+    }
+
+    /// How many bytes were written.
+    pub const fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// To what buffers are aligned.
+    pub const fn alignment(&self) -> Alignment {
+        self.alignment
+    }
+
+    /// The file that is written, for errors.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Writes `parts` as one buffer that starts at the next multiple of the alignment. An empty buffer takes
+    /// no space, but its offset is aligned too.
+    pub async fn buffer(&mut self, parts: Vec<Bytes>) -> Result<Extent, IoError> {
+        let padding = usize::try_from(self.alignment.padding(self.position)).unwrap_or_default();
+        if let Some(zeros) = ZEROS.get(..padding).filter(|zeros| !zeros.is_empty()) {
+            self.raw(Bytes::from_static(zeros)).await?;
+        }
+        let start = self.position;
+        for part in parts {
+            self.raw(part).await?;
+        }
+        Extent::between(start, self.position).map_err(|error| IoError::format(&self.path, error))
+    }
+
+    /// Writes `bytes` right after what was written before.
+    pub async fn raw(&mut self, bytes: Bytes) -> Result<(), IoError> {
+        if matches!(self.sink, Sink::Failed) {
+            return Err(self.failed_before());
+        }
+        let len = bytes.len() as u64;
+        if let Err(error) = self.sink.write(bytes).await {
+            // Drops the sink, and with it what it wrote.
+            self.sink = Sink::Failed;
+            return Err(error);
+        }
+        self.position += len;
+        Ok(())
+    }
+
+    /// Publishes the file and returns its size.
+    pub async fn finish(self) -> Result<u64, IoError> {
+        match self.sink {
+            Sink::Local(sink) => sink.finish().await?,
+            Sink::Memory(MemorySink { files, key, bytes }) => files.insert(key, bytes.into()),
+            Sink::Failed => return Err(self.failed_before()),
+        }
+        Ok(self.position)
+    }
+
+    fn failed_before(&self) -> IoError {
+        let source = std::io::Error::other("an earlier write to this file failed");
+        IoError::Io { path: self.path.clone(), source }
+    }
+}
