@@ -1,6 +1,19 @@
 //! One Lance file: open, schema, scan, take, write.
+//!
+//! A [`Schema`] is the Lance side of an Arrow schema: it adds field ids, and spells types the way they are
+//! stored. Its fields map to physical columns as `docs/format/file.md` §12 has it.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod batches;
+mod error;
 pub mod proto;
+mod schema;
+
+pub use batches::Batches;
+pub use error::{FileError, Result};
+pub use schema::{Field, LogicalType, Schema};
+
+#[doc(no_inline)]
+pub use lance_footer::{Alignment, FormatError, Rows, Version};

@@ -32,4 +32,15 @@ impl FormatError {
     pub fn unsupported(what: impl Into<String>) -> Self {
         Self::Unsupported { what: what.into() }
     }
+
+    /// The same error, with the place where it was met in front: `field pose.x: mini-block is corrupt: …`.
+    #[must_use]
+    pub fn within(self, place: impl std::fmt::Display) -> Self {
+        match self {
+            Self::Corrupt { section, reason } => {
+                Self::Corrupt { section: format!("{place}: {section}").into(), reason }
+            }
+            Self::Unsupported { what } => Self::Unsupported { what: format!("{place}: {what}") },
+        }
+    }
 }

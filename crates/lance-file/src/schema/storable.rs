@@ -1,0 +1,51 @@
+//! What each version's files can hold.
+
+use arrow_schema::DataType;
+
+use super::{Field, LogicalType, Schema};
+use crate::{FormatError, Version};
+
+impl Schema {
+    /// An error that names the first field which files of `version` cannot hold, and why.
+    pub fn check_storable(&self, version: Version) -> Result<(), FormatError> {
+        self.fields.iter().try_for_each(|field| check(field, &field.name, version))
+    }
+}
+
+fn check(field: &Field, path: &str, version: Version) -> Result<(), FormatError> {
+    let reason = match &field.logical_type {
+        LogicalType::Map if version < Version::V2_2 => Some("maps need file version 2.2".into()),
+        LogicalType::FixedSizeList(_) if version < Version::V2_2 => {
+            Some("fixed-size lists of structs need file version 2.2".into())
+        }
+        LogicalType::FixedSizeList(0) => Some("fixed-size lists of length 0 cannot be stored".into()),
+        LogicalType::Struct if field.is_blob_v2() && version < Version::V2_2 => {
+            Some("blobs of this kind need file version 2.2".into())
+        }
+        LogicalType::Leaf(data_type) => check_leaf(data_type),
+        _ => None,
+    };
+    if let Some(reason) = reason {
+        return Err(FormatError::unsupported(format!("field {path} in file version {version}: {reason}")));
+    }
+    let mut children = field.children.iter();
+    children.try_for_each(|child| check(child, &format!("{path}.{}", child.name), version))
+}
+
+fn check_leaf(data_type: &DataType) -> Option<String> {
+    match data_type {
+        DataType::FixedSizeList(item, size) => match item.data_type() {
+            _ if *size == 0 => Some("fixed-size lists of length 0 cannot be stored".into()),
+            DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::Null
+            | DataType::Dictionary(..) => {
+                Some(format!("fixed-size lists of {} cannot be stored", item.data_type()))
+            }
+            inner => check_leaf(inner),
+        },
+        _ => None,
+    }
+}
