@@ -31,22 +31,28 @@
 
 mod coalesce;
 mod counting;
+mod direct;
 mod drive;
 mod error;
 mod gather;
 mod local;
 mod memory;
+#[cfg(feature = "object-store")]
+mod object;
 mod read;
 mod store;
 mod writer;
 
 pub use coalesce::{Run, coalesce};
 pub use counting::Counting;
+pub use direct::DirectFile;
 pub use drive::{drive, drive_many};
 pub use error::IoError;
 pub use lance_footer::Alignment;
 pub use local::LocalFile;
 pub use memory::MemoryFile;
+#[cfg(feature = "object-store")]
+pub use object::ObjectFile;
 pub use read::{ReadAt, ReadBlocking};
 pub use store::{Listed, Store};
 pub use writer::AlignedWriter;

@@ -2,17 +2,24 @@
 
 mod local;
 mod memory;
+#[cfg(feature = "object-store")]
+mod object;
+mod url;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+#[cfg(feature = "object-store")]
+use crate::ObjectFile;
 use crate::error::Result;
 use crate::writer::{AlignedWriter, Sink};
 use crate::{Alignment, IoError, LocalFile, MemoryFile, ReadAt};
 pub(crate) use local::{Publish, Temporary};
 pub(crate) use memory::Files;
+#[cfg(feature = "object-store")]
+pub(crate) use object::Objects;
 
 /// A root: a directory of the local file system, of a memory, or of an object store.
 ///
@@ -29,6 +36,8 @@ pub struct Store {
 enum Root {
     Local(PathBuf),
     Memory(Files),
+    #[cfg(feature = "object-store")]
+    Object(Objects),
 }
 
 /// What [`Store::list`] found.
@@ -43,19 +52,6 @@ pub struct Listed {
 }
 
 impl Store {
-    /// The place that `text` names: a path, or a URL with the scheme `file`, `memory` (a fresh one), or one
-    /// of an object store whose feature is on.
-    pub fn open(text: &str) -> Result<Self, IoError> {
-        match text.split_once("://") {
-            None => Ok(Self::local(text)),
-            Some(("memory", rest)) => Ok(Self::memory().child(rest)),
-            Some(("file", _)) => Ok(Self::local(local::path_of_url(text)?)),
-            Some((scheme, _)) => {
-                Err(IoError::InvalidUrl { url: text.into(), reason: format!("unknown scheme {scheme:?}") })
-            }
-        }
-    }
-
     /// The directory or file `root`, which need not exist yet.
     pub fn local(root: impl Into<PathBuf>) -> Self {
         Self::at(Root::Local(root.into()))
@@ -64,6 +60,13 @@ impl Store {
     /// A fresh, empty memory. It lives as long as a clone or child of it.
     pub fn memory() -> Self {
         Self::at(Root::Memory(Files::default()))
+    }
+
+    /// What lies below `prefix` in an object store.
+    #[cfg(feature = "object-store")]
+    pub fn object(store: Arc<dyn object_store::ObjectStore>, prefix: &str) -> Self {
+        let base = store.to_string();
+        Self::at(Root::Object(Objects { store, base })).child(prefix.trim_start_matches('/'))
     }
 
     const fn at(root: Root) -> Self {
@@ -76,6 +79,8 @@ impl Store {
         match &self.root {
             Root::Local(root) => local::join(root, &path).display().to_string(),
             Root::Memory(_) => format!("memory://{path}"),
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.location(&path),
         }
     }
 
@@ -95,12 +100,19 @@ impl Store {
     /// looked at where asking is free.
     pub async fn open_file(&self, path: &str, size: Option<u64>) -> Result<Arc<dyn ReadAt>, IoError> {
         let full = self.full(path)?;
+        #[cfg(not(feature = "object-store"))]
         let _ = size;
         match &self.root {
             Root::Local(root) => Ok(Arc::new(LocalFile::open(local::join(root, &full)).await?)),
             Root::Memory(files) => {
                 let bytes = files.get(&full).ok_or_else(|| self.missing(path))?;
                 Ok(Arc::new(MemoryFile::new(self.location(path), bytes)))
+            }
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => {
+                let store = Arc::clone(&objects.store);
+                let (key, name) = (objects.key(&full)?, self.location(path));
+                Ok(Arc::new(ObjectFile::open_named(store, key, name, size).await?))
             }
         }
     }
@@ -111,6 +123,8 @@ impl Store {
         match &self.root {
             Root::Local(root) => local::read_all(local::join(root, &full)).await,
             Root::Memory(files) => files.get(&full).ok_or_else(|| self.missing(path)),
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.read_all(&full).await,
         }
     }
 
@@ -121,6 +135,10 @@ impl Store {
         let sink = match &self.root {
             Root::Local(root) => Sink::local(local::join(root, &full)).await?,
             Root::Memory(files) => Sink::memory(files.clone(), full),
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => {
+                Sink::object(Arc::clone(&objects.store), objects.key(&full)?, self.location(path))
+            }
         };
         Ok(AlignedWriter::new(self.location(path), alignment, sink))
     }
@@ -131,8 +149,12 @@ impl Store {
         let full = self.full(path)?;
         match &self.root {
             Root::Local(root) => local::put(local::join(root, &full), bytes, Publish::IfAbsent).await,
-            Root::Memory(files) if files.insert_if_absent(full, bytes) => Ok(()),
-            Root::Memory(_) => Err(IoError::AlreadyExists { path: self.location(path) }),
+            Root::Memory(files) => match files.insert_if_absent(full, bytes) {
+                true => Ok(()),
+                false => Err(IoError::AlreadyExists { path: self.location(path) }),
+            },
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.put(&full, bytes, object_store::PutMode::Create).await,
         }
     }
 
@@ -145,6 +167,8 @@ impl Store {
                 files.insert(full, bytes);
                 Ok(())
             }
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.put(&full, bytes, object_store::PutMode::Overwrite).await,
         }
     }
 
@@ -154,6 +178,8 @@ impl Store {
         let mut listed = match &self.root {
             Root::Local(root) => local::list(local::join(root, &full)).await?,
             Root::Memory(files) => files.list(&full),
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.list(&full).await?,
         };
         listed.sort_by(|a, b| a.name.cmp(&b.name));
         Ok(listed)
@@ -168,6 +194,8 @@ impl Store {
                 files.remove(&full);
                 Ok(())
             }
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.delete(&full).await,
         }
     }
 
@@ -219,18 +247,5 @@ mod tests {
         }
         assert_eq!(store.child("a/").full("b/c/").unwrap(), "a/b/c");
         assert_eq!(store.full("").unwrap(), "");
-    }
-
-    #[test]
-    fn urls_name_their_place() {
-        assert_eq!(Store::open("some/table").unwrap().location("x"), "some/table/x");
-        assert_eq!(Store::open("/some/table").unwrap().location(""), "/some/table");
-        assert_eq!(Store::open("memory://t").unwrap().location("a/b"), "memory://t/a/b");
-        let error = Store::open("gopher://host/t").unwrap_err().to_string();
-        assert!(error.contains("unknown scheme \"gopher\""), "{error}");
-        assert!(Store::open("file://relative").is_err());
-        if cfg!(unix) {
-            assert_eq!(Store::open("file:///a%20b/t").unwrap().location("x"), "/a b/t/x");
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! The streaming writer of one file.
 
 mod local;
+#[cfg(feature = "object-store")]
+mod object;
 
 use bytes::Bytes;
 use lance_footer::Extent;
@@ -9,6 +11,8 @@ use crate::error::Result;
 use crate::store::Files;
 use crate::{Alignment, IoError};
 use local::LocalSink;
+#[cfg(feature = "object-store")]
+use object::ObjectSink;
 
 static ZEROS: [u8; 4096] = [0; 4096];
 
@@ -29,6 +33,8 @@ pub struct AlignedWriter {
 pub(crate) enum Sink {
     Local(LocalSink),
     Memory(MemorySink),
+    #[cfg(feature = "object-store")]
+    Object(ObjectSink),
     /// A write failed.
     Failed,
 }
@@ -49,6 +55,15 @@ impl Sink {
         Self::Memory(MemorySink { files, key, bytes: vec![] })
     }
 
+    #[cfg(feature = "object-store")]
+    pub(crate) fn object(
+        store: std::sync::Arc<dyn object_store::ObjectStore>,
+        key: object_store::path::Path,
+        name: String,
+    ) -> Self {
+        Self::Object(ObjectSink::new(store, key, name))
+    }
+
     async fn write(&mut self, bytes: Bytes) -> Result<()> {
         match self {
             Self::Local(sink) => sink.write(bytes).await,
@@ -56,6 +71,8 @@ impl Sink {
                 sink.bytes.extend_from_slice(&bytes);
                 Ok(())
             }
+            #[cfg(feature = "object-store")]
+            Self::Object(sink) => sink.write(bytes).await,
             Self::Failed => Ok(()),
         }
     }
@@ -115,6 +132,8 @@ impl AlignedWriter {
         match self.sink {
             Sink::Local(sink) => sink.finish().await?,
             Sink::Memory(MemorySink { files, key, bytes }) => files.insert(key, bytes.into()),
+            #[cfg(feature = "object-store")]
+            Sink::Object(sink) => sink.finish().await?,
             Sink::Failed => return Err(self.failed_before()),
         }
         Ok(self.position)

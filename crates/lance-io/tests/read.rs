@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Step};
-use lance_io::{Counting, IoError, LocalFile, MemoryFile, ReadAt, drive, drive_many};
+use lance_io::{Counting, DirectFile, IoError, LocalFile, MemoryFile, ReadAt, drive, drive_many};
 use proptest::prelude::*;
 
 /// Asks for what it is told to, a round after the other, and gives all answers as plain bytes.
@@ -61,6 +61,22 @@ impl Sources {
         let mut all = vec![Arc::clone(&local), Arc::clone(&memory)];
         all.push(Arc::new(Counting::new(local)));
         all.push(Arc::new(Counting::new(memory)));
+        match DirectFile::open(&path).await {
+            Ok(direct) => all.push(Arc::new(direct)),
+            Err(error) => eprintln!("skipped direct I/O: {error}"),
+        }
+        #[cfg(feature = "object-store")]
+        {
+            use object_store::{ObjectStoreExt, local::LocalFileSystem, memory::InMemory, path::Path};
+            let store = InMemory::new();
+            store.put(&Path::from("file"), bytes.clone().into()).await.unwrap();
+            all.push(Arc::new(
+                lance_io::ObjectFile::open(Arc::new(store), "file".into(), None).await.unwrap(),
+            ));
+            let store = Arc::new(LocalFileSystem::new_with_prefix(directory.path()).unwrap());
+            let size = Some(bytes.len() as u64);
+            all.push(Arc::new(lance_io::ObjectFile::open(store, "file".into(), size).await.unwrap()));
+        }
         Self { all, _directory: directory }
     }
 }
@@ -226,4 +242,53 @@ fn local_files_are_read_without_a_runtime_too() {
         drive(script, &source).await
     });
     assert_eq!(read.unwrap(), [content(1000)[1..3].to_vec()]);
+}
+
+#[tokio::test]
+async fn direct_io_reads_past_the_cache_or_says_why_not() {
+    // Temporary directories are often in memory, where direct I/O is refused or pointless.
+    for directory in [std::env::temp_dir(), env!("CARGO_TARGET_TMPDIR").into()] {
+        let directory = tempfile::tempdir_in(directory).unwrap();
+        let path = directory.path().join("file");
+        let bytes = content(20_000_000);
+        std::fs::write(&path, &bytes).unwrap();
+        match DirectFile::open(&path).await {
+            Ok(file) => {
+                let file: Arc<dyn ReadAt> = Arc::new(file);
+                // Aligned, unaligned, the end of the file, longer than one read, in one round.
+                let pairs = [(8192, 4096), (5, 10), (19_999_000, 1000), (4095, 2), (1, 19_999_998), (7, 0)];
+                let extents: Vec<_> =
+                    pairs.iter().map(|&(offset, len)| Extent::new(offset, len).unwrap()).collect();
+                let script = vec![vec![Ask::slices(extents.clone())], vec![Ask::packed(extents)]];
+                assert!(
+                    drive(Script::new(script.clone()), &file).await.unwrap() == expected(&script, &bytes)
+                );
+            }
+            Err(error) => {
+                assert!(matches!(error, IoError::Unsupported { .. }), "{error}");
+                eprintln!("skipped: {error}");
+            }
+        }
+        let missing = DirectFile::open(directory.path().join("x")).await.unwrap_err();
+        assert!(matches!(missing, IoError::NotFound { .. } | IoError::Unsupported { .. }));
+    }
+}
+
+#[cfg(feature = "object-store")]
+#[tokio::test]
+async fn long_extents_of_objects_are_fetched_in_parts() {
+    use object_store::{ObjectStoreExt, memory::InMemory};
+    let bytes = content(40_000_000);
+    let store = Arc::new(InMemory::new());
+    store.put(&"file".into(), bytes.clone().into()).await.unwrap();
+    let file: Arc<dyn ReadAt> =
+        Arc::new(lance_io::ObjectFile::open(Arc::clone(&store) as _, "file".into(), None).await.unwrap());
+    let extents = vec![Extent::new(3, 39_000_000).unwrap(), Extent::new(39_500_000, 7).unwrap()];
+    let script = vec![vec![Ask::slices(extents.clone()), Ask::packed(extents)]];
+    assert!(drive(Script::new(script.clone()), &file).await.unwrap() == expected(&script, &bytes));
+
+    // A wrong size from a manifest is an error, not a short answer.
+    let file = lance_io::ObjectFile::open(store, "file".into(), Some(50_000_000)).await.unwrap();
+    let end = Ask::slices(vec![Extent::new(39_999_999, 10).unwrap()]);
+    assert!(file.read(vec![end]).await.is_err());
 }

@@ -10,10 +10,24 @@ type Kept = Option<tempfile::TempDir>;
 /// A store of every kind, with what keeps it alive.
 fn stores() -> Vec<(Store, Kept)> {
     let directory = tempfile::tempdir().unwrap();
-    vec![
+    let mut stores: Vec<(Store, Kept)> = vec![
         (Store::local(directory.path()), Some(directory)),
         (Store::memory(), None),
         (Store::memory().child("below/that"), None),
+    ];
+    #[cfg(feature = "object-store")]
+    stores.extend(object_stores());
+    stores
+}
+
+#[cfg(feature = "object-store")]
+fn object_stores() -> Vec<(Store, Kept)> {
+    let directory = tempfile::tempdir().unwrap();
+    let local = object_store::local::LocalFileSystem::new_with_prefix(directory.path()).unwrap();
+    vec![
+        (Store::object(Arc::new(object_store::memory::InMemory::new()), ""), None),
+        (Store::object(Arc::new(object_store::memory::InMemory::new()), "/below/that/"), None),
+        (Store::object(Arc::new(local), "tables"), Some(directory)),
     ]
 }
 
@@ -97,7 +111,8 @@ async fn buffers_are_aligned_and_padding_is_zero() {
             let mut writer = store.create("data/x.lance", alignment).await.unwrap();
             assert_eq!(writer.alignment(), alignment);
             let mut expected = vec![];
-            for (value, len) in [(1, 3), (2, 0), (3, 64), (4, 4097), (5, 6_000_000), (6, 1)] {
+            for (value, len) in [(1, 3), (2, 0), (3, 64), (4, 4097), (5, 6_000_000), (6, 13_000_001), (7, 1)]
+            {
                 let bytes = Bytes::from(vec![value; len]);
                 let parts = vec![bytes.slice(..len / 3), bytes.slice(len / 3..)];
                 let extent = writer.buffer(parts).await.unwrap();
@@ -141,4 +156,179 @@ async fn a_failed_publication_leaves_nothing() {
     let error = writer.finish().await.unwrap_err();
     assert!(error.to_string().contains("/x: "), "{error}");
     assert_eq!(names(&store, "").await, ["x"]);
+}
+
+#[cfg(feature = "object-store")]
+mod uploads {
+    use std::fmt;
+    use std::sync::Mutex;
+
+    use futures::stream::BoxStream;
+    use object_store::memory::InMemory;
+    use object_store::path::Path;
+    use object_store::{
+        CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+        PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
+    };
+
+    use super::*;
+
+    /// What happened to uploads, and which call is to fail.
+    #[derive(Debug, Default)]
+    struct Log {
+        calls: Mutex<Vec<&'static str>>,
+        fail: Option<&'static str>,
+    }
+
+    impl Log {
+        fn call(&self, call: &'static str) -> Result<()> {
+            self.calls.lock().unwrap().push(call);
+            match self.fail == Some(call) {
+                false => Ok(()),
+                true => Err(object_store::Error::Generic { store: "Faulty", source: call.into() }),
+            }
+        }
+
+        fn count(&self, call: &str) -> usize {
+            self.calls.lock().unwrap().iter().filter(|other| **other == call).count()
+        }
+    }
+
+    /// A memory that logs and fails as it is told.
+    #[derive(Debug)]
+    struct Faulty {
+        inner: InMemory,
+        log: Arc<Log>,
+    }
+
+    impl fmt::Display for Faulty {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("Faulty")
+        }
+    }
+
+    #[derive(Debug)]
+    struct FaultyUpload {
+        inner: Box<dyn MultipartUpload>,
+        log: Arc<Log>,
+    }
+
+    #[async_trait::async_trait]
+    impl MultipartUpload for FaultyUpload {
+        fn put_part(&mut self, data: PutPayload) -> UploadPart {
+            let failed = self.log.call("part");
+            let sent = self.inner.put_part(data);
+            Box::pin(async {
+                failed?;
+                sent.await
+            })
+        }
+
+        async fn complete(&mut self) -> Result<PutResult> {
+            self.log.call("complete")?;
+            self.inner.complete().await
+        }
+
+        async fn abort(&mut self) -> Result<()> {
+            self.log.call("abort")?;
+            self.inner.abort().await
+        }
+    }
+
+    #[async_trait::async_trait]
+    impl ObjectStore for Faulty {
+        async fn put_opts(&self, to: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+            self.log.call("put")?;
+            self.inner.put_opts(to, payload, options).await
+        }
+
+        async fn put_multipart_opts(
+            &self,
+            to: &Path,
+            options: PutMultipartOptions,
+        ) -> Result<Box<dyn MultipartUpload>> {
+            self.log.call("start")?;
+            let inner = self.inner.put_multipart_opts(to, options).await?;
+            Ok(Box::new(FaultyUpload { inner, log: Arc::clone(&self.log) }))
+        }
+
+        async fn get_opts(&self, from: &Path, options: GetOptions) -> Result<GetResult> {
+            self.inner.get_opts(from, options).await
+        }
+
+        fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+            self.inner.delete_stream(paths)
+        }
+
+        fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+            self.inner.list(prefix)
+        }
+
+        async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+            self.inner.list_with_delimiter(prefix).await
+        }
+
+        async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+            self.inner.copy_opts(from, to, options).await
+        }
+    }
+
+    fn faulty(fail: Option<&'static str>) -> (Store, Arc<Log>) {
+        let log = Arc::new(Log { fail, ..Log::default() });
+        let store = Faulty { inner: InMemory::new(), log: Arc::clone(&log) };
+        (Store::object(Arc::new(store), "t"), log)
+    }
+
+    async fn write(store: &Store, bytes: usize) -> Result<u64, IoError> {
+        let mut writer = store.create("x", Alignment::Bytes64).await?;
+        for start in (0..bytes).step_by(3_000_000) {
+            writer.raw(vec![1; 3_000_000.min(bytes - start)].into()).await?;
+        }
+        writer.finish().await
+    }
+
+    #[tokio::test]
+    async fn small_objects_are_put_and_large_ones_sent_in_parts() {
+        for (bytes, parts) in [(0, 0), (8_000_000, 0), (8 << 20, 1), (30_000_000, 4)] {
+            let (store, log) = faulty(None);
+            assert_eq!(write(&store, bytes).await.unwrap(), bytes as u64);
+            assert_eq!(store.open_file("x", None).await.unwrap().size(), bytes as u64);
+            assert_eq!(log.count("part"), parts);
+            assert_eq!(log.count("put"), usize::from(parts == 0));
+            assert_eq!(log.count("complete"), usize::from(parts > 0));
+            assert_eq!(log.count("abort"), 0);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failed_upload_is_aborted() {
+        for call in ["start", "part", "complete"] {
+            let (store, log) = faulty(Some(call));
+            let error = write(&store, 30_000_000).await.unwrap_err();
+            assert!(error.to_string().contains(call) && error.to_string().contains("Faulty/t/x"), "{error}");
+            assert_eq!(log.count("abort"), usize::from(call != "start"));
+            assert!(store.list("").await.unwrap().is_empty());
+        }
+    }
+
+    #[tokio::test]
+    async fn a_dropped_upload_is_aborted() {
+        let (store, log) = faulty(None);
+        let mut writer = store.create("x", Alignment::Bytes64).await.unwrap();
+        writer.raw(vec![1; 20_000_000].into()).await.unwrap();
+        drop(writer);
+        while log.count("abort") == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(store.list("").await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_failed_stays_failed() {
+        let (store, _log) = faulty(Some("start"));
+        let mut writer = store.create("x", Alignment::Bytes64).await.unwrap();
+        assert!(writer.raw(vec![1; 9_000_000].into()).await.is_err());
+        assert!(writer.raw("more".into()).await.unwrap_err().to_string().contains("earlier write"));
+        assert!(writer.finish().await.is_err());
+    }
 }

@@ -105,13 +105,6 @@ pub(super) fn join(root: &Path, path: &str) -> PathBuf {
     if path.is_empty() { root.to_path_buf() } else { root.join(path) }
 }
 
-/// The path that a `file://` URL names.
-pub(super) fn path_of_url(text: &str) -> Result<PathBuf> {
-    let invalid = |reason: String| IoError::InvalidUrl { url: text.into(), reason };
-    let url = url::Url::parse(text).map_err(|error| invalid(error.to_string()))?;
-    url.to_file_path().map_err(|()| invalid("it names no absolute path on this machine".into()))
-}
-
 pub(super) async fn read_all(path: PathBuf) -> Result<Bytes> {
     let name = path.display().to_string();
     hop(&name.clone(), move || match fs::read(&path) {

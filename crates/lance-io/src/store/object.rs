@@ -1,0 +1,63 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+
+use crate::error::Result;
+use crate::{IoError, Listed};
+
+/// An object store, and what names its root in locations.
+#[derive(Debug, Clone)]
+pub(crate) struct Objects {
+    pub(crate) store: Arc<dyn ObjectStore>,
+    pub(super) base: String,
+}
+
+impl Objects {
+    pub(super) fn location(&self, path: &str) -> String {
+        format!("{}/{path}", self.base)
+    }
+
+    /// `path` as a key. It is taken as it is: characters that have a meaning in URLs have none in keys.
+    pub(super) fn key(&self, path: &str) -> Result<Path> {
+        let invalid = |error: object_store::path::Error| IoError::InvalidUrl {
+            url: self.location(path),
+            reason: error.to_string(),
+        };
+        Path::parse(path).map_err(invalid)
+    }
+
+    pub(super) async fn read_all(&self, path: &str) -> Result<Bytes> {
+        let refused = |error| IoError::from_store(self.location(path), error);
+        self.store.get(&self.key(path)?).await.map_err(refused)?.bytes().await.map_err(refused)
+    }
+
+    pub(super) async fn put(&self, path: &str, bytes: Bytes, mode: PutMode) -> Result<()> {
+        let put = self.store.put_opts(&self.key(path)?, bytes.into(), PutOptions::from(mode)).await;
+        put.map(|_| ()).map_err(|error| IoError::from_store(self.location(path), error))
+    }
+
+    pub(super) async fn list(&self, dir: &str) -> Result<Vec<Listed>> {
+        let prefix = self.key(dir)?;
+        let found = match self.store.list_with_delimiter(Some(&prefix)).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(vec![]),
+            Err(error) => return Err(IoError::from_store(self.location(dir), error)),
+        };
+        let named = |path: &Path| path.filename().unwrap_or_default().to_owned();
+        let directories = found.common_prefixes.iter();
+        let directories = directories.map(|path| Listed { name: named(path), size: 0, is_dir: true });
+        let objects = found.objects.iter();
+        let objects =
+            objects.map(|meta| Listed { name: named(&meta.location), size: meta.size, is_dir: false });
+        Ok(directories.chain(objects).collect())
+    }
+
+    pub(super) async fn delete(&self, path: &str) -> Result<()> {
+        match self.store.delete(&self.key(path)?).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(IoError::from_store(self.location(path), error)),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+use std::path::PathBuf;
+
+use super::Store;
+use crate::IoError;
+use crate::error::Result;
+
+impl Store {
+    /// The place that `text` names: a path, or a URL with the scheme `file`, `memory` (a fresh one), or that
+    /// of an object store whose feature is on: `s3` (aws), `gs` (gcp), `az` and `abfs` (azure), `http`.
+    pub fn open(text: &str) -> Result<Self, IoError> {
+        Self::open_with(text, [])
+    }
+
+    /// The same with options for the object store, such as `("aws_region", "eu-central-1")`: the keys that
+    /// `object_store` knows. Nothing is read from the environment; a program that wants that passes its
+    /// variables here, of which the store takes those that it knows.
+    pub fn open_with(
+        text: &str,
+        options: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, IoError> {
+        let Some((scheme, rest)) = text.split_once("://") else { return Ok(Self::local(text)) };
+        match (scheme, feature_of(scheme)) {
+            ("memory", _) => Ok(Self::memory().child(rest)),
+            ("file", _) => Ok(Self::local(file_path(text)?)),
+            (_, Some((feature, false))) => Err(IoError::Unsupported {
+                path: text.into(),
+                what: format!("{scheme}:// needs the feature `{feature}`, which this build does not have"),
+            }),
+            (_, Some((_, true))) => cloud(text, options),
+            (_, None) => {
+                Err(IoError::InvalidUrl { url: text.into(), reason: format!("unknown scheme {scheme:?}") })
+            }
+        }
+    }
+}
+
+/// The feature that a scheme needs, and whether it is on.
+fn feature_of(scheme: &str) -> Option<(&'static str, bool)> {
+    match scheme {
+        "s3" | "s3a" => Some(("aws", cfg!(feature = "aws"))),
+        "gs" => Some(("gcp", cfg!(feature = "gcp"))),
+        "az" | "azure" | "adl" | "abfs" | "abfss" => Some(("azure", cfg!(feature = "azure"))),
+        "http" | "https" => Some(("http", cfg!(feature = "http"))),
+        _ => None,
+    }
+}
+
+/// The path that a `file://` URL names.
+fn file_path(text: &str) -> Result<PathBuf> {
+    let invalid = |reason: String| IoError::InvalidUrl { url: text.into(), reason };
+    let url = url::Url::parse(text).map_err(|error| invalid(error.to_string()))?;
+    url.to_file_path().map_err(|()| invalid("it names no absolute path on this machine".into()))
+}
+
+#[cfg(feature = "object-store")]
+fn cloud(text: &str, options: impl IntoIterator<Item = (String, String)>) -> Result<Store> {
+    let invalid = |reason: String| IoError::InvalidUrl { url: text.into(), reason };
+    let url = url::Url::parse(text).map_err(|error| invalid(error.to_string()))?;
+    let (store, path) = object_store::parse_url_opts(&url, options)
+        .map_err(|error| IoError::Store { path: text.into(), source: error })?;
+    let end = text.trim_end_matches('/').len();
+    let root = text.get(..end).and_then(|text| text.strip_suffix(path.as_ref())).unwrap_or(text);
+    let mut opened = Store::object(store.into(), path.as_ref());
+    if let super::Root::Object(objects) = &mut opened.root {
+        objects.base = root.trim_end_matches('/').into();
+    }
+    Ok(opened)
+}
+
+#[cfg(not(feature = "object-store"))]
+fn cloud(text: &str, _: impl IntoIterator<Item = (String, String)>) -> Result<Store> {
+    let what = "object stores, which this build does not have (feature `object-store`)".into();
+    Err(IoError::Unsupported { path: text.into(), what })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_name_their_place() {
+        assert_eq!(Store::open("some/table").unwrap().location("x"), "some/table/x");
+        assert_eq!(Store::open("/some/table").unwrap().location(""), "/some/table");
+        assert_eq!(Store::open("memory://t").unwrap().location("a/b"), "memory://t/a/b");
+        let error = Store::open("gopher://host/t").unwrap_err().to_string();
+        assert!(error.contains("unknown scheme \"gopher\""), "{error}");
+        assert!(Store::open("file://relative").is_err());
+        if cfg!(unix) {
+            assert_eq!(Store::open("file:///a%20b/t").unwrap().location("x"), "/a b/t/x");
+        }
+    }
+
+    #[test]
+    fn a_feature_that_is_off_is_named() {
+        for (url, feature, on) in [
+            ("s3://bucket/table", "aws", cfg!(feature = "aws")),
+            ("gs://bucket/table", "gcp", cfg!(feature = "gcp")),
+            ("az://container/table", "azure", cfg!(feature = "azure")),
+            ("https://example.com/table", "http", cfg!(feature = "http")),
+        ] {
+            if !on {
+                let error = Store::open(url).unwrap_err().to_string();
+                assert!(error.contains(url) && error.contains(&format!("feature `{feature}`")), "{error}");
+            }
+        }
+    }
+
+    #[cfg(feature = "aws")]
+    #[test]
+    fn cloud_locations_are_urls() {
+        let options = [("aws_region".to_owned(), "eu-central-1".to_owned())];
+        let store = Store::open_with("s3://bucket/some/table/", options).unwrap();
+        assert_eq!(store.location("data/x"), "s3://bucket/some/table/data/x");
+        assert!(store.lists_in_order());
+    }
+}
