@@ -9,10 +9,21 @@
 
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+#[allow(dead_code, reason = "the layouts that use it follow")]
+mod bounds;
+#[allow(dead_code, reason = "the layouts that use it follow")]
+mod codec;
 mod field;
+mod kernel;
 mod layers;
 pub mod proto;
 mod reader;
+#[allow(dead_code, reason = "the layouts that use it follow")]
+mod storage;
+#[allow(dead_code, reason = "the layouts that use it follow")]
+mod validity;
+#[allow(dead_code, reason = "the layouts that use it follow")]
+mod values;
 mod writer;
 
 pub use field::{is_packed, leaf_count};

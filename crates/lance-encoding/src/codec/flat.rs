@@ -1,0 +1,97 @@
+//! Flat: values as they are.
+//!
+//! ```text
+//! block, mini-block   value 0 | value 1 | …    each of `bits` bits, little-endian; 1 bit: least significant first
+//! per value           the value, whole bytes
+//! ```
+
+use lance_footer::Result;
+
+use super::{Picks, corrupt};
+use crate::bounds;
+use crate::kernel::bitpack::Word;
+use crate::proto;
+use crate::values::{Values, misfit};
+
+/// Values as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Flat {
+    /// Bits of a value.
+    pub(crate) bits: usize,
+}
+
+impl Flat {
+    pub(super) fn parse(flat: &proto::Flat) -> Result<Self> {
+        if flat.data.is_some() {
+            return Err(corrupt("compressed flat data"));
+        }
+        Ok(Self { bits: bounds::size(flat.bits_per_value, "codec")? })
+    }
+
+    pub(super) fn check(self, bytes: &[u8], count: usize) -> Result<()> {
+        bounds::exactly(bytes, bounds::bytes_for(count, self.bits, "flat values")?, "flat values")
+    }
+
+    pub(super) fn decode_mini_block(self, buffer: &[u8], picks: &Picks, out: &mut Values) -> Result<()> {
+        self.check(buffer, picks.count())?;
+        match out {
+            Values::Bits(bits) if self.bits == 1 => {
+                for range in picks.ranges() {
+                    bits.append_packed_range(range, buffer);
+                }
+            }
+            Values::Fixed(values) if values.width() * 8 == self.bits => {
+                let width = values.width();
+                for range in picks.ranges() {
+                    let bytes = bounds::slice(buffer, range.start * width..range.end * width, "flat values")?;
+                    values.append(bytes, range.len());
+                }
+            }
+            _ => return Err(misfit("flat values")),
+        }
+        Ok(())
+    }
+
+    pub(super) fn decode_words<T: Word>(self, bytes: &[u8], out: &mut [T]) -> Result<()> {
+        if self.bits != T::BITS {
+            return Err(misfit("flat values"));
+        }
+        self.check(bytes, out.len())?;
+        T::read(bytes, out);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::UInt16Type;
+    use arrow_schema::DataType;
+
+    use super::*;
+    use crate::storage::Storage;
+
+    #[test]
+    fn numbers_and_bits() {
+        let mut out = Values::new(&Storage::Fixed { bits: 16 });
+        let picks = Picks::new(3, vec![0..1, 2..3]).unwrap();
+        Flat { bits: 16 }.decode_mini_block(&[1, 0, 2, 0, 3, 1], &picks, &mut out).unwrap();
+        let array = out.finish(&DataType::UInt16, None).unwrap();
+        assert_eq!(array.as_primitive::<UInt16Type>().values(), &[1, 259]);
+
+        let mut out = Values::new(&Storage::Fixed { bits: 1 });
+        let picks = Picks::new(10, vec![1..3, 8..10]).unwrap();
+        Flat { bits: 1 }.decode_mini_block(&[0b10, 0b01], &picks, &mut out).unwrap();
+        let array = out.finish(&DataType::Boolean, None).unwrap();
+        let bits: Vec<_> = array.as_boolean().values().iter().collect();
+        assert_eq!(bits, [true, false, true, false]);
+    }
+
+    #[test]
+    fn sizes_must_match() {
+        let mut out = Values::new(&Storage::Fixed { bits: 32 });
+        assert!(Flat { bits: 32 }.decode_mini_block(&[0; 7], &Picks::all(2), &mut out).is_err());
+        assert!(Flat { bits: 32 }.decode_mini_block(&[0; 12], &Picks::all(2), &mut out).is_err());
+        assert!(Flat { bits: 32 }.check(&[], usize::MAX).is_err());
+    }
+}

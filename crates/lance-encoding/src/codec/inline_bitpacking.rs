@@ -1,0 +1,111 @@
+//! Inline bit packing: up to 1024 integers of `T` bits packed to `W` bits, `W` in front.
+//!
+//! ```text
+//! block, mini-block   W (one T-bit word) | 1024 * W / T words of T bits, packed in the FastLanes order
+//! ```
+//!
+//! The size is always `T / 8 + 128 * W` bytes: fewer values are padded with zeros. `W` varies from chunk to
+//! chunk. Values are raw bit patterns; a negative number needs all `T` bits.
+
+use lance_footer::{FormatError, Result};
+
+use super::{Picks, corrupt, with_word, word_bits};
+use crate::bounds;
+use crate::kernel::bitpack::{VECTOR, Word, packed_words};
+use crate::proto;
+use crate::values::{Values, misfit};
+
+/// Bit packing whose width is stored with the bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct InlineBitpacking {
+    /// Bits of an unpacked value: 8, 16, 32 or 64.
+    pub(crate) bits: usize,
+}
+
+impl InlineBitpacking {
+    pub(super) fn parse(packed: &proto::InlineBitpacking) -> Result<Self> {
+        if packed.values.is_some() {
+            return Err(corrupt("compressed bit packing"));
+        }
+        Ok(Self { bits: word_bits(packed.uncompressed_bits_per_value)? })
+    }
+
+    pub(super) fn check(count: usize) -> Result<()> {
+        if count > VECTOR {
+            return Err(FormatError::corrupt(
+                "bit packing",
+                format!("{count} values in a vector of {VECTOR}"),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn decode_mini_block(self, buffer: &[u8], picks: &Picks, out: &mut Values) -> Result<()> {
+        let Values::Fixed(values) = out else { return Err(misfit("numbers")) };
+        Self::check(picks.count())?;
+        with_word!(self.bits, T => picks.decode::<T>(values, |out| self.decode_words(buffer, out)))
+    }
+
+    pub(super) fn decode_words<T: Word>(self, bytes: &[u8], out: &mut [T]) -> Result<()> {
+        let (head, packed) = bytes.split_at_checked(T::BITS / 8).unwrap_or_default();
+        let mut width = [T::default()];
+        T::read(head, &mut width);
+        let width = width[0].as_usize();
+        if width > T::BITS {
+            return Err(FormatError::corrupt("bit packing", format!("{width} bits for {}", T::BITS)));
+        }
+        bounds::exactly(bytes, T::BITS / 8 + VECTOR / 8 * width, "bit packing")?;
+        unpack_vector(width, packed, out)
+    }
+}
+
+/// Unpacks the first values of a vector, as many as `out` has (at most a vector), from its bytes.
+pub(super) fn unpack_vector<T: Word>(width: usize, packed: &[u8], out: &mut [T]) -> Result<()> {
+    let mut words = [T::default(); VECTOR];
+    T::read(packed, &mut words);
+    let words = words.get(..packed_words::<T>(width)).unwrap_or_default();
+    if let Ok(whole) = <&mut [T; VECTOR]>::try_from(&mut *out) {
+        return ok(T::unpack_vector(width, words, whole));
+    }
+    let mut all = [T::default(); VECTOR];
+    ok(T::unpack_vector(width, words, &mut all))?;
+    for (value, unpacked) in out.iter_mut().zip(all) {
+        *value = unpacked;
+    }
+    Ok(())
+}
+
+fn ok(unpacked: bool) -> Result<()> {
+    if unpacked { Ok(()) } else { Err(FormatError::corrupt("bit packing", "the width is too large")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::bitpack::tests::pack_by_formula;
+
+    #[test]
+    fn a_partial_vector() {
+        let values: [u64; VECTOR] = std::array::from_fn(|i| if i < 700 { i as u64 } else { 0 });
+        let mut bytes = 10_u32.to_le_bytes().to_vec();
+        bytes
+            .extend(pack_by_formula::<u32>(&values, 10).iter().flat_map(|word| (*word as u32).to_le_bytes()));
+        let mut out = vec![0_u32; 700];
+        let codec = InlineBitpacking { bits: 32 };
+        codec.decode_words(&bytes, &mut out).unwrap();
+        assert!(out.iter().enumerate().all(|(i, value)| i as u32 == *value));
+        bytes.pop();
+        assert!(codec.decode_words(&bytes, &mut out).is_err());
+    }
+
+    #[test]
+    fn width_zero_and_too_large() {
+        let mut out = [7_u8; 5];
+        let codec = InlineBitpacking { bits: 8 };
+        codec.decode_words(&[0], &mut out).unwrap();
+        assert_eq!(out, [0; 5]);
+        assert!(codec.decode_words(&[9; 1 + 128 * 9], &mut out).is_err());
+        assert!(codec.decode_words(&[], &mut out).is_err());
+        assert!(InlineBitpacking::check(1025).is_err());
+    }
+}

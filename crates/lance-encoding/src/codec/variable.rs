@@ -1,0 +1,200 @@
+//! Variable: byte strings with offsets.
+//!
+//! ```text
+//! mini-block   n + 1 offsets, counted from the start of the buffer | bytes | padding to the offset width
+//! block        offset bits (u32 or u64) | position of the bytes | n + 1 offsets, the first is 0 | bytes
+//! per value    the bytes
+//! ```
+//!
+//! Offsets have 32 or 64 bits, and so have the two numbers in front of a block.
+
+use lance_footer::{FormatError, Result};
+
+use super::{Codec, Picks, corrupt};
+use crate::bounds;
+use crate::storage::Storage;
+use crate::values::{Offset, Values, VariableValues, misfit};
+
+/// Byte strings with offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Variable {
+    /// Whether offsets have 64 bits.
+    pub(crate) wide: bool,
+}
+
+/// Byte strings and where they begin and end, not checked yet.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Strings<'a> {
+    offsets: &'a [u8],
+    /// What the offsets count from.
+    bytes: &'a [u8],
+    wide: bool,
+}
+
+impl Variable {
+    pub(super) fn parse(offsets: &Codec) -> Result<Self> {
+        match offsets {
+            Codec::Flat(flat) if flat.bits == 32 => Ok(Self { wide: false }),
+            Codec::Flat(flat) if flat.bits == 64 => Ok(Self { wide: true }),
+            _ => Err(corrupt("string offsets that are neither flat 32 nor flat 64 bits")),
+        }
+    }
+
+    pub(super) fn fits(self, storage: &Storage) -> bool {
+        matches!(storage, Storage::Variable { wide } if *wide == self.wide)
+    }
+
+    /// Bytes of an offset.
+    pub(crate) const fn offset_bytes(self) -> usize {
+        if self.wide { 8 } else { 4 }
+    }
+
+    pub(super) fn decode_mini_block(self, buffer: &[u8], picks: &Picks, out: &mut Values) -> Result<()> {
+        self.mini_block(buffer, picks.count())?.append(picks, out)
+    }
+
+    /// The strings of a chunk.
+    pub(super) fn mini_block(self, buffer: &[u8], count: usize) -> Result<Strings<'_>> {
+        let offsets = bounds::slice(buffer, 0..self.offsets_len(count)?, "strings")?;
+        Ok(Strings { offsets, bytes: buffer, wide: self.wide })
+    }
+
+    pub(super) fn decode_block(self, bytes: &[u8], count: usize, out: &mut Values) -> Result<()> {
+        self.block(bytes, count)?.append(&Picks::all(count), out)
+    }
+
+    /// The strings of a block.
+    fn block(self, bytes: &[u8], count: usize) -> Result<Strings<'_>> {
+        let width = self.offset_bytes();
+        let offsets_end = bounds::product(width, 2, "strings")?.checked_add(self.offsets_len(count)?);
+        let offsets_end = offsets_end.ok_or_else(|| corrupt("too many strings"))?;
+        let header =
+            Strings { offsets: bounds::slice(bytes, 0..2 * width, "strings")?, bytes, wide: self.wide };
+        let (bits, data) = (header.offset(0)?, header.offset(1)?);
+        if bits != width * 8 {
+            return Err(FormatError::unsupported(format!("a block of strings with offsets of {bits} bits")));
+        }
+        if data < offsets_end {
+            return Err(FormatError::corrupt(
+                "strings",
+                format!("the bytes start at {data}, within the offsets"),
+            ));
+        }
+        let offsets = bounds::slice(bytes, 2 * width..offsets_end, "strings")?;
+        Ok(Strings { offsets, bytes: bounds::slice(bytes, data..bytes.len(), "strings")?, wide: self.wide })
+    }
+
+    fn offsets_len(self, count: usize) -> Result<usize> {
+        let offsets = count.checked_add(1).ok_or_else(|| corrupt("too many strings"))?;
+        bounds::product(offsets, self.offset_bytes(), "strings")
+    }
+}
+
+impl<'a> Strings<'a> {
+    /// Appends the picked strings.
+    fn append(&self, picks: &Picks, out: &mut Values) -> Result<()> {
+        match out {
+            Values::Small(values) if !self.wide => self.append_to(picks, values),
+            Values::Large(values) if self.wide => self.append_to(picks, values),
+            _ => Err(misfit("strings")),
+        }
+    }
+
+    fn append_to<O: Offset>(&self, picks: &Picks, out: &mut VariableValues<O>) -> Result<()> {
+        for range in picks.ranges() {
+            if range.is_empty() {
+                continue;
+            }
+            let (first, last) = (self.offset(range.start)?, self.offset(range.end)?);
+            let data = bounds::slice(self.bytes, first..last, "strings")?;
+            let width = if self.wide { 8 } else { 4 };
+            let ends =
+                bounds::slice(self.offsets, (range.start + 1) * width..(range.end + 1) * width, "strings")?;
+            out.reserve(range.len(), data.len());
+            if self.wide {
+                // Where usize has 32 bits, an offset that does not fit is beyond any buffer.
+                let ends = ends.as_chunks::<8>().0.iter();
+                let ends = ends.map(|end| usize::try_from(u64::from_le_bytes(*end)).unwrap_or(usize::MAX));
+                out.append_run(data, first, ends)?;
+            } else {
+                let ends = ends.as_chunks::<4>().0.iter();
+                out.append_run(data, first, ends.map(|end| u32::from_le_bytes(*end) as usize))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// String `index`.
+    pub(super) fn get(&self, index: usize) -> Result<&'a [u8]> {
+        bounds::slice(self.bytes, self.offset(index)?..self.offset(index + 1)?, "strings")
+    }
+
+    fn offset(&self, index: usize) -> Result<usize> {
+        let width = if self.wide { 8 } else { 4 };
+        let bytes = bounds::slice(self.offsets, index * width..(index + 1) * width, "strings")?;
+        let mut number = [0; 8];
+        for (to, from) in number.iter_mut().zip(bytes) {
+            *to = *from;
+        }
+        bounds::size(u64::from_le_bytes(number), "strings")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::cast::AsArray;
+    use arrow_schema::DataType;
+
+    use super::*;
+
+    const SMALL: Storage = Storage::Variable { wide: false };
+
+    fn chunk() -> Vec<u8> {
+        let offsets = [0x18_u32, 0x19, 0x1b, 0x1b, 0x1b, 0x1e];
+        let mut bytes: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
+        bytes.extend(b"abbcccHH");
+        bytes
+    }
+
+    fn strings(values: Values) -> Vec<String> {
+        let array = values.finish(&DataType::Utf8, None).unwrap();
+        array.as_string::<i32>().iter().map(|value| value.unwrap().to_string()).collect()
+    }
+
+    #[test]
+    fn offsets_of_a_chunk_count_from_its_start() {
+        let codec = Variable { wide: false };
+        let mut out = Values::new(&SMALL);
+        codec.decode_mini_block(&chunk(), &Picks::all(5), &mut out).unwrap();
+        codec.decode_mini_block(&chunk(), &Picks::new(5, vec![1..2, 4..5]).unwrap(), &mut out).unwrap();
+        assert_eq!(strings(out), ["a", "bb", "", "", "ccc", "bb", "ccc"]);
+    }
+
+    #[test]
+    fn a_block_has_a_header() {
+        let mut bytes: Vec<u8> =
+            [32_u32, 20, 0, 2, 3].iter().flat_map(|number| number.to_le_bytes()).collect();
+        bytes.extend(b"aab");
+        let mut out = Values::new(&SMALL);
+        Variable { wide: false }.decode_block(&bytes, 2, &mut out).unwrap();
+        assert_eq!(strings(out), ["aa", "b"]);
+        bytes[1] = 1;
+        let mut out = Values::new(&SMALL);
+        assert!(Variable { wide: false }.decode_block(&bytes, 2, &mut out).is_err());
+    }
+
+    #[test]
+    fn offsets_must_be_monotone_and_inside() {
+        let codec = Variable { wide: false };
+        for (at, byte) in [(4, 0x1c), (20, 0x21), (8, 0xff), (0, 0x1a), (16, 0x1f)] {
+            let mut bytes = chunk();
+            bytes[at] = byte;
+            let mut out = Values::new(&SMALL);
+            assert!(codec.decode_mini_block(&bytes, &Picks::all(5), &mut out).is_err(), "byte {at}");
+        }
+        assert!(codec.mini_block(&chunk(), 8).is_err());
+        assert!(codec.mini_block(&chunk(), usize::MAX).is_err());
+        let mut out = Values::new(&Storage::Variable { wide: true });
+        assert!(codec.decode_mini_block(&chunk(), &Picks::all(5), &mut out).is_err());
+    }
+}

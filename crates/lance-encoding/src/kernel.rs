@@ -1,0 +1,3 @@
+//! Inner loops.
+
+pub(crate) mod bitpack;

@@ -1,0 +1,287 @@
+//! Leaf values on their way from chunks and records to one Arrow array.
+
+mod fixed;
+mod variable;
+
+use std::sync::Arc;
+
+use arrow_array::types::ArrowDictionaryKeyType;
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use arrow_data::ArrayData;
+use arrow_schema::{ArrowError, DataType};
+use lance_footer::{FormatError, Result};
+
+#[allow(unused_imports, reason = "the layouts that use it follow")]
+pub(crate) use fixed::{FixedValues, typed_or_copy};
+pub(crate) use variable::{Offset, VariableValues};
+
+use crate::bounds;
+use crate::storage::Storage;
+use crate::validity::Validity;
+
+/// Values of a leaf. Null slots hold a filler.
+#[derive(Debug)]
+pub(crate) enum Values {
+    /// Slots without values.
+    Nothing(usize),
+    /// One bit a value.
+    Bits(BooleanBufferBuilder),
+    /// Values of whole bytes.
+    Fixed(FixedValues),
+    /// Byte strings with 32-bit offsets.
+    Small(VariableValues<i32>),
+    /// Byte strings with 64-bit offsets.
+    Large(VariableValues<i64>),
+    /// Lists of the same length.
+    List(ListValues),
+    /// Indices into dictionaries.
+    Dictionary(DictionaryValues),
+}
+
+/// Lists of the same length; their own validity is elsewhere.
+#[derive(Debug)]
+pub(crate) struct ListValues {
+    /// Items of a list.
+    pub(crate) len: usize,
+    /// Number of lists.
+    pub(crate) count: usize,
+    /// Which items are there.
+    pub(crate) validity: Validity,
+    /// The items.
+    pub(crate) items: Box<Values>,
+}
+
+/// Indices, in parts that each have a dictionary of their own.
+#[derive(Debug, Default)]
+pub(crate) struct DictionaryValues {
+    len: usize,
+    parts: Vec<(Vec<u64>, Option<ArrayRef>)>,
+}
+
+impl Values {
+    /// No values yet, of shape `storage`.
+    pub(crate) fn new(storage: &Storage) -> Self {
+        match storage {
+            Storage::Nothing => Self::Nothing(0),
+            Storage::Fixed { bits: 1 } => Self::Bits(BooleanBufferBuilder::new(0)),
+            Storage::Fixed { bits } => Self::Fixed(FixedValues::new(bits / 8)),
+            Storage::Variable { wide: false } => Self::Small(VariableValues::default()),
+            Storage::Variable { wide: true } => Self::Large(VariableValues::default()),
+            Storage::List { len, items } => Self::List(ListValues {
+                len: *len,
+                count: 0,
+                validity: Validity::default(),
+                items: Box::new(Self::new(items)),
+            }),
+            Storage::Dictionary { .. } => Self::Dictionary(DictionaryValues::default()),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Nothing(len) => *len,
+            Self::Bits(bits) => bits.len(),
+            Self::Fixed(values) => values.len(),
+            Self::Small(values) => values.len(),
+            Self::Large(values) => values.len(),
+            Self::List(lists) => lists.count,
+            Self::Dictionary(values) => values.len,
+        }
+    }
+
+    /// `count` fillers: zeros, or empty strings.
+    pub(crate) fn append_fillers(&mut self, count: usize) -> Result<()> {
+        match self {
+            Self::Nothing(len) => *len = add(*len, count)?,
+            Self::Bits(bits) => bits.append_n(count, false),
+            Self::Fixed(values) => values.append_zeros(count)?,
+            Self::Small(values) => values.append_empty(count),
+            Self::Large(values) => values.append_empty(count),
+            Self::List(lists) => {
+                let items = bounds::product(count, lists.len, "values")?;
+                lists.count = add(lists.count, count)?;
+                lists.validity.push_valid(items);
+                lists.items.append_fillers(items)?;
+            }
+            Self::Dictionary(values) => values.append(vec![0; count], None),
+        }
+        Ok(())
+    }
+
+    /// `count` values of fixed width as they lie in memory, without validity of items.
+    pub(crate) fn append_plain(&mut self, bytes: &[u8], count: usize) -> Result<()> {
+        match self {
+            Self::Bits(bits) => {
+                bounds::exactly(bytes, count.div_ceil(8), "values")?;
+                bits.append_packed_range(0..count, bytes);
+                Ok(())
+            }
+            Self::Fixed(values) => {
+                bounds::exactly(bytes, bounds::product(count, values.width(), "values")?, "values")?;
+                values.append(bytes, count);
+                Ok(())
+            }
+            Self::List(lists) => {
+                let items = bounds::product(count, lists.len, "values")?;
+                lists.items.append_plain(bytes, items)?;
+                lists.count += count;
+                lists.validity.push_valid(items);
+                Ok(())
+            }
+            _ => Err(misfit("plain values")),
+        }
+    }
+
+    /// Appends the values of `dictionary` that `indices` name.
+    pub(crate) fn append_gathered(&mut self, dictionary: &Self, indices: &[u64]) -> Result<()> {
+        match (self, dictionary) {
+            (Self::Bits(bits), Self::Bits(items)) => {
+                for index in indices {
+                    let index = usize::try_from(*index).ok().filter(|index| *index < items.len());
+                    bits.append(items.get_bit(index.ok_or_else(|| outside(dictionary.len()))?));
+                }
+                Ok(())
+            }
+            (Self::Fixed(values), Self::Fixed(items)) => values.append_gathered(items, indices),
+            (Self::Small(values), Self::Small(items)) => values.append_gathered(items, indices),
+            (Self::Large(values), Self::Large(items)) => values.append_gathered(items, indices),
+            _ => Err(misfit("dictionary")),
+        }
+    }
+
+    /// The values as an array of `data_type`, which has the shape that they were made for.
+    pub(crate) fn finish(self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let len = self.len();
+        if let Self::Dictionary(values) = self {
+            return values.finish(data_type, nulls);
+        }
+        let builder = ArrayData::builder(data_type.clone()).len(len);
+        let builder = match self {
+            // The null type has no validity bits, and a struct without members no child.
+            Self::Nothing(_) if *data_type == DataType::Null => builder,
+            Self::Nothing(_) => builder.nulls(nulls),
+            Self::Bits(bits) => builder.nulls(nulls).add_buffer(bits.build().into_inner()),
+            Self::Fixed(values) => builder.nulls(nulls).add_buffer(values.finish()),
+            Self::Small(values) => builder.nulls(nulls).buffers(values.finish()),
+            Self::Large(values) => builder.nulls(nulls).buffers(values.finish()),
+            Self::List(lists) => {
+                let DataType::FixedSizeList(item, _) = data_type else { return Err(misfit("lists")) };
+                let items = lists.items.finish(item.data_type(), lists.validity.finish())?;
+                builder.nulls(nulls).add_child_data(items.to_data())
+            }
+            Self::Dictionary(_) => return Err(misfit("indices")),
+        };
+        Ok(make_array(builder.build().map_err(invalid)?))
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn weight(&self) -> usize {
+        match self {
+            Self::Nothing(_) | Self::Dictionary(_) => 0,
+            Self::Bits(bits) => bits.len() / 8,
+            Self::Fixed(values) => values.as_slice().len(),
+            Self::Small(values) => values.weight(),
+            Self::Large(values) => values.weight(),
+            Self::List(lists) => lists.items.weight(),
+        }
+    }
+}
+
+impl DictionaryValues {
+    /// Indices into `dictionary`; without one, all of them are null.
+    pub(crate) fn append(&mut self, indices: Vec<u64>, dictionary: Option<ArrayRef>) {
+        self.len += indices.len();
+        match (self.parts.last_mut(), &dictionary) {
+            (Some((last, Some(held))), Some(dictionary)) if Arc::ptr_eq(held, dictionary) => {
+                last.extend(indices)
+            }
+            (Some((last, _)), None) => last.extend(indices),
+            (Some((last, held @ None)), Some(_)) => {
+                last.extend(indices);
+                *held = dictionary;
+            }
+            _ => self.parts.push((indices, dictionary)),
+        }
+    }
+
+    fn finish(self, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
+        let DataType::Dictionary(keys, values) = data_type else { return Err(misfit("indices")) };
+        let mut arrays = Vec::with_capacity(self.parts.len().max(1));
+        let mut start = 0;
+        let none = || arrow_array::new_empty_array(values);
+        if self.parts.is_empty() {
+            return Ok(arrow_array::new_empty_array(data_type));
+        }
+        for (indices, dictionary) in self.parts {
+            let nulls = nulls.as_ref().map(|nulls| nulls.slice(start, indices.len()));
+            start += indices.len();
+            let dictionary = dictionary.unwrap_or_else(none);
+            arrays.push(dictionary_array(keys, data_type, &indices, &dictionary, nulls)?);
+        }
+        match arrays.as_slice() {
+            [array] => Ok(Arc::clone(array)),
+            _ => {
+                let arrays: Vec<_> = arrays.iter().map(AsRef::as_ref).collect();
+                arrow_select::concat::concat(&arrays).map_err(invalid)
+            }
+        }
+    }
+}
+
+fn dictionary_array(
+    keys: &DataType,
+    data_type: &DataType,
+    indices: &[u64],
+    dictionary: &ArrayRef,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    use arrow_array::types as t;
+    let buffer = match keys {
+        DataType::Int8 => key_buffer::<t::Int8Type>(indices)?,
+        DataType::Int16 => key_buffer::<t::Int16Type>(indices)?,
+        DataType::Int32 => key_buffer::<t::Int32Type>(indices)?,
+        DataType::Int64 => key_buffer::<t::Int64Type>(indices)?,
+        DataType::UInt8 => key_buffer::<t::UInt8Type>(indices)?,
+        DataType::UInt16 => key_buffer::<t::UInt16Type>(indices)?,
+        DataType::UInt32 => key_buffer::<t::UInt32Type>(indices)?,
+        DataType::UInt64 => key_buffer::<t::UInt64Type>(indices)?,
+        _ => return Err(misfit("indices")),
+    };
+    let data = ArrayData::builder(data_type.clone())
+        .len(indices.len())
+        .nulls(nulls)
+        .add_buffer(buffer)
+        .add_child_data(dictionary.to_data());
+    Ok(make_array(data.build().map_err(invalid)?))
+}
+
+fn key_buffer<K: ArrowDictionaryKeyType>(indices: &[u64]) -> Result<arrow_buffer::Buffer>
+where
+    K::Native: TryFrom<u64>,
+{
+    let keys: Option<Vec<K::Native>> = indices.iter().map(|index| K::Native::try_from(*index).ok()).collect();
+    match keys {
+        Some(keys) => Ok(arrow_buffer::Buffer::from_vec(keys)),
+        None => Err(FormatError::corrupt("dictionary", "an index does not fit the key type")),
+    }
+}
+
+/// The error of values whose shape is not that of the type.
+pub(crate) fn misfit(what: &str) -> FormatError {
+    FormatError::corrupt("values", format!("{what} do not fit the type of the column"))
+}
+
+/// What Arrow says about an array that cannot be.
+pub(crate) fn invalid(error: ArrowError) -> FormatError {
+    FormatError::corrupt("values", error.to_string())
+}
+
+fn outside(items: usize) -> FormatError {
+    FormatError::corrupt("dictionary", format!("an index is not within its {items} items"))
+}
+
+fn add(a: usize, b: usize) -> Result<usize> {
+    a.checked_add(b).ok_or_else(|| FormatError::corrupt("values", "more values than fit into memory"))
+}

@@ -1,0 +1,130 @@
+//! Values of whole bytes.
+
+use arrow_buffer::{Buffer, MutableBuffer};
+use bytes::Bytes;
+use lance_footer::Result;
+
+use super::outside;
+use crate::bounds;
+use crate::kernel::bitpack::Word;
+
+/// Values of the same number of bytes, one after the other.
+#[derive(Debug)]
+pub(crate) struct FixedValues {
+    width: usize,
+    len: usize,
+    data: MutableBuffer,
+    /// The only bytes so far, as they were read; then `data` is empty.
+    shared: Option<Buffer>,
+}
+
+impl FixedValues {
+    /// None yet, of `width` bytes.
+    pub(crate) fn new(width: usize) -> Self {
+        Self { width, len: 0, data: MutableBuffer::new(0), shared: None }
+    }
+
+    /// Bytes of a value.
+    pub(crate) const fn width(&self) -> usize {
+        self.width
+    }
+
+    /// How many there are.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// All bytes.
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        self.shared.as_ref().map_or(self.data.as_slice(), Buffer::as_slice)
+    }
+
+    /// Appends `count` values; `bytes` has as many bytes as they take.
+    pub(crate) fn append(&mut self, bytes: &[u8], count: usize) {
+        self.len += count;
+        self.owned().extend_from_slice(bytes);
+    }
+
+    /// Appends `count` values. If they are the first, and `bytes` are aligned, they are not copied.
+    pub(crate) fn append_shared(&mut self, bytes: Bytes, count: usize, alignment: usize) {
+        if self.len == 0 && count > 0 {
+            self.len = count;
+            self.shared = Some(typed_or_copy(bytes, alignment));
+        } else {
+            self.append(&bytes, count);
+        }
+    }
+
+    /// Appends `count` zeros.
+    pub(crate) fn append_zeros(&mut self, count: usize) -> Result<()> {
+        let bytes = bounds::product(count, self.width, "values")?;
+        self.len += count;
+        self.owned().extend_zeros(bytes);
+        Ok(())
+    }
+
+    /// Appends `count` times `value`, which has the width of a value.
+    pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
+        bounds::exactly(value, self.width, "constant value")?;
+        bounds::product(count, self.width, "values")?;
+        self.len += count;
+        self.owned().repeat_slice_n_times(value, count);
+        Ok(())
+    }
+
+    /// Appends `count` zeros, which must be as wide as `T`, and gives them to be filled.
+    pub(crate) fn extend_words<T: Word>(&mut self, count: usize) -> Result<&mut [T]> {
+        if self.width * 8 != T::BITS {
+            return Err(super::misfit("numbers"));
+        }
+        let start = self.len;
+        self.append_zeros(count)?;
+        Ok(self.owned().typed_data_mut::<T>().get_mut(start..).unwrap_or_default())
+    }
+
+    /// The values as numbers; none if they are not as wide as `T`.
+    pub(crate) fn words<T: Word>(&self) -> Vec<T> {
+        let mut words = vec![T::default(); if self.width * 8 == T::BITS { self.len } else { 0 }];
+        T::read(self.as_slice(), &mut words);
+        words
+    }
+
+    /// Appends the values of `items` that `indices` name.
+    pub(crate) fn append_gathered(&mut self, items: &Self, indices: &[u64]) -> Result<()> {
+        if items.width != self.width {
+            return Err(super::misfit("dictionary"));
+        }
+        let (width, source) = (self.width, items.as_slice());
+        self.len += indices.len();
+        let data = self.owned();
+        data.reserve(bounds::product(indices.len(), width, "values")?);
+        for index in indices {
+            let index = usize::try_from(*index).ok().filter(|index| *index < items.len);
+            let start = index.ok_or_else(|| outside(items.len))? * width;
+            data.extend_from_slice(bounds::slice(source, start..start + width, "dictionary")?);
+        }
+        Ok(())
+    }
+
+    /// The bytes.
+    pub(crate) fn finish(self) -> Buffer {
+        self.shared.unwrap_or_else(|| self.data.into())
+    }
+
+    /// The bytes as ours alone; shared ones are copied first.
+    fn owned(&mut self) -> &mut MutableBuffer {
+        if let Some(shared) = self.shared.take() {
+            self.data.reserve(shared.len().saturating_mul(2));
+            self.data.extend_from_slice(shared.as_slice());
+        }
+        &mut self.data
+    }
+}
+
+/// `bytes` as an Arrow buffer: as they are if they start at a multiple of `alignment`, else a copy.
+pub(crate) fn typed_or_copy(bytes: Bytes, alignment: usize) -> Buffer {
+    if bytes.as_ptr().align_offset(alignment) == 0 {
+        return Buffer::from(bytes);
+    }
+    Buffer::from_slice_ref(&bytes)
+}

@@ -1,0 +1,150 @@
+//! Byte strings.
+
+use arrow_buffer::{ArrowNativeType, Buffer};
+use lance_footer::{FormatError, Result};
+
+use super::outside;
+use crate::bounds;
+
+/// An offset of an Arrow string array.
+pub(crate) trait Offset: ArrowNativeType {
+    /// From a position, if it fits.
+    fn at(position: usize) -> Option<Self>;
+}
+
+impl Offset for i32 {
+    fn at(position: usize) -> Option<Self> {
+        Self::try_from(position).ok()
+    }
+}
+
+impl Offset for i64 {
+    fn at(position: usize) -> Option<Self> {
+        Self::try_from(position).ok()
+    }
+}
+
+/// Byte strings, one after the other, and where each ends.
+#[derive(Debug)]
+pub(crate) struct VariableValues<O> {
+    /// One more than there are strings; starts with 0.
+    offsets: Vec<O>,
+    data: Vec<u8>,
+}
+
+impl<O: Offset> Default for VariableValues<O> {
+    fn default() -> Self {
+        Self { offsets: vec![O::default()], data: vec![] }
+    }
+}
+
+impl<O: Offset> VariableValues<O> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    /// Appends one string.
+    pub(crate) fn append(&mut self, value: &[u8]) -> Result<()> {
+        self.data.extend_from_slice(value);
+        self.close()
+    }
+
+    /// Makes room for `count` strings of `bytes` bytes in all, which must be bounded by bytes in hand.
+    pub(crate) fn reserve(&mut self, count: usize, bytes: usize) {
+        self.offsets.reserve(count);
+        self.data.reserve(bytes);
+    }
+
+    /// Appends strings that lie one after the other in `data`, whose first byte is at `first` as `ends` count:
+    /// `ends` are checked to be monotone and to end with the data.
+    pub(crate) fn append_run(
+        &mut self,
+        data: &[u8],
+        first: usize,
+        ends: impl Iterator<Item = usize>,
+    ) -> Result<()> {
+        let base = self.data.len();
+        // The last end is the largest if they are monotone; so this one check covers all.
+        let limit = base.checked_add(data.len()).and_then(O::at).ok_or_else(too_long)?.as_usize();
+        let mut previous = first;
+        for end in ends {
+            let position = base + end.wrapping_sub(first);
+            if end < previous || position > limit {
+                return Err(FormatError::corrupt(
+                    "string offsets",
+                    "they are not monotone within their bytes",
+                ));
+            }
+            previous = end;
+            self.offsets.push(O::usize_as(position));
+        }
+        if previous.wrapping_sub(first) != data.len() {
+            return Err(FormatError::corrupt("string offsets", "they do not end with their bytes"));
+        }
+        self.data.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Appends a string that `write` puts at the end of the buffer that it is given.
+    pub(crate) fn append_with(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let start = self.data.len();
+        write(&mut self.data)?;
+        debug_assert!(self.data.len() >= start);
+        self.close()
+    }
+
+    /// Appends `count` empty strings.
+    pub(crate) fn append_empty(&mut self, count: usize) {
+        let end = self.offsets.last().copied().unwrap_or_default();
+        self.offsets.resize(self.offsets.len() + count, end);
+    }
+
+    /// Appends the strings of `items` that `indices` name.
+    pub(crate) fn append_gathered(&mut self, items: &Self, indices: &[u64]) -> Result<()> {
+        self.offsets.reserve(indices.len());
+        for index in indices {
+            let index = usize::try_from(*index).ok().filter(|index| *index < items.len());
+            let value = index.and_then(|index| items.get(index)).ok_or_else(|| outside(items.len()))?;
+            self.append(value)?;
+        }
+        Ok(())
+    }
+
+    /// Appends `count` times `value`.
+    pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
+        let bytes = bounds::product(value.len(), count, "values")?;
+        self.data.len().checked_add(bytes).and_then(O::at).ok_or_else(too_long)?;
+        for _ in 0..count {
+            self.append(value)?;
+        }
+        Ok(())
+    }
+
+    /// Offsets and bytes.
+    pub(crate) fn finish(self) -> Vec<Buffer> {
+        vec![Buffer::from_vec(self.offsets), Buffer::from_vec(self.data)]
+    }
+
+    /// Bytes that they take.
+    pub(crate) fn weight(&self) -> usize {
+        size_of_val(self.offsets.as_slice()) + self.data.len()
+    }
+
+    fn get(&self, index: usize) -> Option<&[u8]> {
+        let start = self.offsets.get(index)?.as_usize();
+        let end = self.offsets.get(index + 1)?.as_usize();
+        self.data.get(start..end)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        self.offsets.push(O::at(self.data.len()).ok_or_else(too_long)?);
+        Ok(())
+    }
+}
+
+fn too_long() -> FormatError {
+    FormatError::unsupported(
+        "more than 2 GiB of strings in one array of 32-bit offsets; read fewer rows at once",
+    )
+}
