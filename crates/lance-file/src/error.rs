@@ -1,5 +1,6 @@
 use arrow_schema::ArrowError;
 use lance_footer::FormatError;
+use lance_io::IoError;
 
 /// What a function of this crate returns.
 pub type Result<T, E = FileError> = std::result::Result<T, E>;
@@ -8,6 +9,9 @@ pub type Result<T, E = FileError> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
+    /// Reading or writing bytes failed; the path is in the source.
+    #[error(transparent)]
+    Io(IoError),
     /// The file contradicts the format, or uses what is not supported. The field and the page are in the
     /// text of the source.
     #[error("{path}: {source}")]
@@ -57,4 +61,24 @@ pub enum FileError {
         /// What the runtime says.
         reason: String,
     },
+}
+
+impl FileError {
+    pub(crate) fn format(path: &str, source: FormatError) -> Self {
+        Self::Format { path: path.into(), source }
+    }
+
+    pub(crate) fn arrow(path: &str, source: ArrowError) -> Self {
+        Self::Arrow { path: path.into(), source }
+    }
+}
+
+impl From<IoError> for FileError {
+    /// What the driver says of a format error is the same as what this crate says.
+    fn from(error: IoError) -> Self {
+        match error {
+            IoError::Format { path, source } => Self::Format { path, source },
+            error => Self::Io(error),
+        }
+    }
 }

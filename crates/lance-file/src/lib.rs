@@ -8,12 +8,17 @@
 
 mod batches;
 mod error;
+mod pool;
 pub mod proto;
+mod reader;
 mod schema;
+mod writer;
 
 pub use batches::Batches;
 pub use error::{FileError, Result};
+pub use reader::{BatchStream, FileReader, OpenOptions, ScanOptions, TakePlan, Taken};
 pub use schema::{Field, LogicalType, Schema};
+pub use writer::{FileWriter, WriteOptions, Written};
 
 #[doc(no_inline)]
 pub use lance_footer::{Alignment, FormatError, Rows, Version};

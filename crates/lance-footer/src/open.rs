@@ -1,5 +1,7 @@
 //! The machine that opens a file: footer, tables, descriptor, column metadata.
 
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 
 use crate::footer::FOOTER_LEN;
@@ -20,8 +22,8 @@ pub struct Container {
     pub column_metadata: Vec<Extent>,
     /// Global buffer 0, the serialized file descriptor.
     pub descriptor: Bytes,
-    /// The columns.
-    pub columns: Vec<Column>,
+    /// The columns, shared with whoever reads them.
+    pub columns: Vec<Arc<Column>>,
 }
 
 impl Container {
@@ -152,7 +154,8 @@ impl Open {
         table.check_within("CMO table", region)?;
         let mut columns = Vec::with_capacity(table.entries.len());
         for (index, entry) in table.entries.iter().enumerate() {
-            columns.push(Column::parse(held.slice(*entry)?, index, footer.version, self.size)?);
+            let column = Column::parse(held.slice(*entry)?, index, footer.version, self.size)?;
+            columns.push(Arc::new(column));
         }
         Ok(Container {
             size: self.size,

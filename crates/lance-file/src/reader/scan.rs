@@ -1,0 +1,332 @@
+//! All rows, or many, as a stream of batches.
+//!
+//! ```text
+//! rows ──▶ prepare (lookup tables of about a million rows)
+//!            └──▶ unit ▶ unit ▶ unit     each a task: load, decode; several at a time, bounded in bytes
+//!                   └──▶ batch ▶ batch   slices of the unit, bounded in rows and bytes
+//! ```
+//!
+//! A unit is decoded once, however small the batches are. It never mixes with the next, so nothing is
+//! copied to put batches together.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+use lance_encoding::Loaded;
+use lance_footer::{Join, Rows};
+use lance_io::{ReadAt, drive};
+use tokio::task::JoinHandle;
+
+use super::FileReader;
+use super::fields::OpenField;
+use super::take::batch;
+use crate::pool::{INLINE_BYTES, compute, cut_off};
+use crate::{FileError, Result, Schema};
+
+/// The batches of a scan.
+pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
+
+/// How a file is scanned.
+#[derive(Debug, Clone)]
+pub struct ScanOptions {
+    /// The fields to read; none for all.
+    pub projection: Option<Schema>,
+    /// The rows to read, in order; none for all.
+    pub rows: Option<Rows>,
+    /// A batch has at most so many rows, and exactly as many where the bytes allow it.
+    pub batch_rows: u32,
+    /// A batch has at most about so many bytes, but always a row.
+    pub batch_bytes: u64,
+    /// About how many bytes are read and decoded ahead of the batch that is handed out.
+    pub read_ahead_bytes: u64,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        Self {
+            projection: None,
+            rows: None,
+            batch_rows: 8192,
+            batch_bytes: 32 << 20,
+            read_ahead_bytes: 64 << 20,
+        }
+    }
+}
+
+/// A unit has at least so many rows, if its bytes allow it.
+const UNIT_ROWS: u64 = 8192;
+
+/// Lookup tables are loaded for so many rows at a time.
+const PREPARE_ROWS: u64 = 1 << 20;
+
+/// However small they are, no more units than this are ahead.
+const UNITS_AHEAD: usize = 16;
+
+impl FileReader {
+    /// A stream of the rows in order. It reads nothing before it is polled, and needs a Tokio runtime then.
+    ///
+    /// An error if a row is past the end, or if a field of the projection is not in the file.
+    pub fn scan(&self, options: ScanOptions) -> Result<BatchStream> {
+        let rows = options.rows.unwrap_or_else(|| Rows::range(0..self.rows()));
+        if rows.end() > self.rows() {
+            let (row, rows) = (rows.end() - 1, self.rows());
+            return Err(FileError::RowOutOfRange { path: self.path().into(), row, rows });
+        }
+        let projection = options.projection.as_ref().unwrap_or(self.schema());
+        let fields = self.shared.fields.open(projection, self.container(), self.rows());
+        let fields = fields.map_err(|error| FileError::format(self.path(), error))?;
+        let arrow = projection.to_arrow();
+        let width =
+            arrow.fields().iter().fold(0_u64, |sum, field| sum.saturating_add(width(field.data_type())));
+        let scan = Scan {
+            target: Arc::new(Target {
+                source: Arc::clone(self.source()),
+                schema: Arc::new(arrow),
+                fields,
+                batch_rows: u64::from(options.batch_rows).max(1),
+                batch_bytes: options.batch_bytes.max(1),
+            }),
+            read_ahead: options.read_ahead_bytes,
+            width,
+            growth: 1,
+            rows,
+            planned: 0,
+            prepared: 0,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            out: VecDeque::new(),
+        };
+        let step = |mut scan: Scan| async move {
+            match scan.next().await {
+                Ok(Some(batch)) => Some((Ok(batch), scan)),
+                Ok(None) => None,
+                Err(error) => {
+                    scan.stop();
+                    Some((Err(error), scan))
+                }
+            }
+        };
+        Ok(stream::unfold(scan, step).boxed())
+    }
+}
+
+/// What every unit of a scan has in common.
+struct Target {
+    source: Arc<dyn ReadAt>,
+    schema: SchemaRef,
+    fields: Vec<OpenField>,
+    batch_rows: u64,
+    batch_bytes: u64,
+}
+
+struct Scan {
+    target: Arc<Target>,
+    read_ahead: u64,
+    /// Bits that a row takes in memory at least.
+    width: u64,
+    /// How many times more bytes units had than was estimated.
+    growth: u64,
+    rows: Rows,
+    /// How many of the rows have a unit, and have their lookup tables.
+    planned: u64,
+    prepared: u64,
+    ahead: VecDeque<Ahead>,
+    ahead_bytes: u64,
+    out: VecDeque<RecordBatch>,
+}
+
+/// A unit on its way.
+struct Ahead {
+    bytes: u64,
+    task: Task<Unit>,
+}
+
+/// A decoded unit.
+struct Unit {
+    batch: RecordBatch,
+    bytes: u64,
+}
+
+impl Scan {
+    async fn next(&mut self) -> Result<Option<RecordBatch>> {
+        loop {
+            self.fill().await?;
+            if let Some(batch) = self.out.pop_front() {
+                return Ok(Some(batch));
+            }
+            let Some(mut ahead) = self.ahead.pop_front() else { return Ok(None) };
+            let unit = ahead.task.join(self.target.source.path()).await;
+            self.ahead_bytes = self.ahead_bytes.saturating_sub(ahead.bytes);
+            self.arrived(unit?, ahead.bytes);
+        }
+    }
+
+    /// Starts units until enough is ahead.
+    async fn fill(&mut self) -> Result<()> {
+        while self.planned < self.rows.len()
+            && self.ahead.len() < UNITS_AHEAD
+            && (self.ahead.is_empty() || self.ahead_bytes < self.read_ahead)
+        {
+            if self.planned >= self.prepared {
+                self.prepare().await?;
+            }
+            let (count, bytes) = self.plan();
+            let rows = self.rows.select(self.planned..self.planned + count);
+            self.planned += count;
+            self.ahead_bytes = self.ahead_bytes.saturating_add(bytes);
+            let target = Arc::clone(&self.target);
+            let task = Task(tokio::spawn(async move { target.unit(rows, bytes).await }));
+            self.ahead.push_back(Ahead { bytes, task });
+        }
+        Ok(())
+    }
+
+    /// Loads the lookup tables of the next rows.
+    async fn prepare(&mut self) -> Result<()> {
+        let end = self.planned.saturating_add(PREPARE_ROWS).min(self.rows.len());
+        let rows = self.rows.select(self.planned..end);
+        let target = &self.target;
+        let mut machines = vec![];
+        for field in &target.fields {
+            let machine = field.prepare(&rows);
+            machines.extend(machine.map_err(|error| FileError::format(target.source.path(), error))?);
+        }
+        if !machines.is_empty() {
+            drive(Join::new(machines), &target.source).await?;
+        }
+        self.prepared = end;
+        Ok(())
+    }
+
+    /// How many rows the next unit has, and about how many bytes.
+    ///
+    /// It is a number of whole batches with [`UNIT_ROWS`] or more, or fewer if that is too many bytes.
+    fn plan(&self) -> (u64, u64) {
+        let batch = self.target.batch_rows;
+        let most = self.prepared - self.planned;
+        let mut count = UNIT_ROWS.div_ceil(batch).saturating_mul(batch).min(most);
+        loop {
+            let bytes = self.estimate(count);
+            if bytes <= self.target.batch_bytes || count <= 1 {
+                return (count, bytes);
+            }
+            let fits = u128::from(count) * u128::from(self.target.batch_bytes) / u128::from(bytes);
+            let fits = u64::try_from(fits).unwrap_or(count).clamp(1, count - 1);
+            count = if fits > batch { fits - fits % batch } else { fits };
+        }
+    }
+
+    /// About how many bytes the next `count` rows take, in the file or in memory, whatever is more.
+    fn estimate(&self, count: u64) -> u64 {
+        let rows = self.rows.select(self.planned..self.planned + count);
+        let (Some(first), Some(last)) = (rows.ranges().first(), rows.ranges().last()) else { return 0 };
+        let span = last.end - first.start;
+        let costs = self.target.fields.iter().map(|field| {
+            let cost = field.reader.cost(first.start..last.end).unwrap_or(0);
+            // Of sparse rows, a part of the bytes is read, but more than their share.
+            let part = u128::from(cost) * u128::from(count) * 4 / u128::from(span.max(1));
+            cost.min(u64::try_from(part).unwrap_or(cost))
+        });
+        let stored = costs.fold(0_u64, u64::saturating_add);
+        let least = self.width.saturating_mul(count) / 8;
+        stored.saturating_mul(self.growth).max(least)
+    }
+
+    /// Cuts a unit into batches.
+    fn arrived(&mut self, unit: Unit, estimated: u64) {
+        let Unit { batch, bytes } = unit;
+        if bytes > estimated.saturating_mul(2) && estimated > 0 {
+            self.growth = self.growth.saturating_mul(bytes / estimated).min(1024);
+        }
+        let rows = batch.num_rows();
+        let fits = u128::from(self.target.batch_bytes) * rows as u128 / u128::from(bytes.max(1));
+        let most = usize::try_from(self.target.batch_rows).unwrap_or(usize::MAX);
+        let most = usize::try_from(fits).unwrap_or(usize::MAX).clamp(1, most);
+        if rows <= most {
+            self.out.push_back(batch);
+            return;
+        }
+        let starts = (0..rows).step_by(most);
+        self.out.extend(starts.map(|start| batch.slice(start, most.min(rows - start))));
+    }
+
+    /// After an error nothing more comes.
+    fn stop(&mut self) {
+        self.ahead.clear();
+        self.out.clear();
+        self.planned = self.rows.len();
+    }
+}
+
+impl Target {
+    /// Reads and decodes one unit.
+    async fn unit(self: Arc<Self>, rows: Rows, estimated: u64) -> Result<Unit> {
+        let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
+        let path = self.source.path();
+        let mut machines = Vec::with_capacity(self.fields.len());
+        for field in &self.fields {
+            machines.push(field.load(&rows).map_err(|error| FileError::format(path, error))?);
+        }
+        let loaded = drive(Join::new(machines), &self.source).await?;
+        if estimated <= INLINE_BYTES {
+            return self.decode(&loaded, count);
+        }
+        let target = Arc::clone(&self);
+        compute(path, move || target.decode(&loaded, count)).await
+    }
+
+    fn decode(&self, loaded: &[Arc<dyn Loaded>], count: usize) -> Result<Unit> {
+        let path = self.source.path();
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(loaded.len());
+        let mut bytes = 0_u64;
+        for (field, loaded) in self.fields.iter().zip(loaded) {
+            let array = loaded.decode(0..count as u64);
+            let array = array.map_err(|error| FileError::format(path, field.place(error)))?;
+            // Only what the slice takes; buffers may be shared with other units.
+            let size = array.to_data().get_slice_memory_size().unwrap_or(0);
+            bytes = bytes.saturating_add(size as u64);
+            arrays.push(array);
+        }
+        Ok(Unit { batch: batch(path, &self.schema, arrays, count)?, bytes })
+    }
+}
+
+/// A task that ends with its handle: a stream that is dropped reads no further.
+struct Task<T>(JoinHandle<Result<T>>);
+
+impl<T> Task<T> {
+    async fn join(&mut self, path: &str) -> Result<T> {
+        match (&mut self.0).await {
+            Ok(result) => result,
+            Err(error) => Err(cut_off(path, &error)),
+        }
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Bits that a value takes in memory at least.
+fn width(data_type: &DataType) -> u64 {
+    match data_type {
+        DataType::Boolean => 1,
+        DataType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or(0).saturating_mul(8),
+        DataType::FixedSizeList(item, size) => {
+            u64::try_from(*size).unwrap_or(0).saturating_mul(width(item.data_type()))
+        }
+        DataType::Struct(members) => {
+            members.iter().fold(0, |sum: u64, member| sum.saturating_add(width(member.data_type())))
+        }
+        DataType::Dictionary(index, _) => width(index),
+        DataType::Utf8 | DataType::Binary | DataType::List(_) | DataType::Map(..) => 32,
+        DataType::LargeUtf8 | DataType::LargeBinary | DataType::LargeList(_) => 64,
+        other => other.primitive_width().map_or(0, |bytes| bytes as u64 * 8),
+    }
+}
