@@ -1,5 +1,7 @@
 //! Whatever the source, the same extents give the same bytes.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
+
 use std::sync::Arc;
 
 use bytes::Bytes;

@@ -1,5 +1,7 @@
 //! Stores: publishing, listing, the writer's promise to leave nothing behind.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -10,13 +12,13 @@ type Kept = Option<tempfile::TempDir>;
 /// A store of every kind, with what keeps it alive.
 fn stores() -> Vec<(Store, Kept)> {
     let directory = tempfile::tempdir().unwrap();
-    let mut stores: Vec<(Store, Kept)> = vec![
+    let stores: Vec<(Store, Kept)> = vec![
         (Store::local(directory.path()), Some(directory)),
         (Store::memory(), None),
         (Store::memory().child("below/that"), None),
     ];
     #[cfg(feature = "object-store")]
-    stores.extend(object_stores());
+    let stores = stores.into_iter().chain(object_stores()).collect();
     stores
 }
 
