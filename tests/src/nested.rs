@@ -1,0 +1,63 @@
+//! Random nested schemas.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+
+use crate::draw::Draw;
+use crate::types::{dictionaries, large_list, list, primitives, vectors};
+
+/// A schema of one to five fields that go down to `depth`. With `hints`, fields carry metadata that steers how
+/// the reference encodes them.
+pub fn schema(draw: &mut Draw, depth: usize, hints: bool) -> SchemaRef {
+    let fields: Fields = (0..1 + draw.below(5))
+        .map(|index| {
+            let kind = kind(draw, depth);
+            let metadata = if hints { hint(draw, &kind) } else { HashMap::new() };
+            Field::new(format!("f{index}"), kind, true).with_metadata(metadata)
+        })
+        .collect();
+    Arc::new(Schema::new(fields))
+}
+
+/// A random type with up to `depth` nestings.
+pub fn kind(draw: &mut Draw, depth: usize) -> DataType {
+    if depth == 0 || draw.chance(30) {
+        return leaf(draw);
+    }
+    match draw.below(5) {
+        0 | 1 => {
+            let members = 1 + draw.below(3);
+            DataType::Struct(
+                (0..members)
+                    .map(|index| Field::new(format!("m{index}"), kind(draw, depth - 1), true))
+                    .collect(),
+            )
+        }
+        2 | 3 => list(kind(draw, depth - 1)),
+        _ => large_list(kind(draw, depth - 1)),
+    }
+}
+
+fn leaf(draw: &mut Draw) -> DataType {
+    let pool = match draw.below(10) {
+        0 => dictionaries(),
+        1 | 2 => vectors(),
+        _ => primitives(),
+    };
+    pool[draw.below(pool.len())].1.clone()
+}
+
+fn hint(draw: &mut Draw, kind: &DataType) -> HashMap<String, String> {
+    let (key, value) = match draw.below(8) {
+        0 => ("structural-encoding", "miniblock"),
+        // A vector of bits with nulls in it has no whole bytes, so it cannot be stored value by value.
+        1 if !kind.to_string().contains("Boolean") => ("structural-encoding", "fullzip"),
+        2 => ("compression", "zstd"),
+        3 => ("compression", "lz4"),
+        4 => ("compression", "none"),
+        _ => return HashMap::new(),
+    };
+    HashMap::from([(format!("lance-encoding:{key}"), value.to_string())])
+}

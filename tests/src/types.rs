@@ -1,0 +1,194 @@
+//! The table of columns that every direction is tested with.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
+
+use crate::draw::Texture;
+
+/// One column: its name says what it is for.
+#[derive(Debug, Clone)]
+pub struct Column {
+    /// The name of the field.
+    pub name: String,
+    /// Its type.
+    pub kind: DataType,
+    /// What its values are like.
+    pub texture: Texture,
+}
+
+/// Every type that files of 2.1 and 2.2 store, each with the textures that matter for its encoding.
+pub fn columns() -> Vec<Column> {
+    let mut columns = vec![];
+    let mut add = |name: &str, kind: DataType, texture: Texture| {
+        let name = format!("{name}_{texture:?}").to_lowercase();
+        columns.push(Column { name, kind, texture });
+    };
+    for (name, kind) in primitives() {
+        add(&name, kind, Texture::Random);
+    }
+    use Texture::{Constant, Few, Long, Narrow, Random, Runs};
+    for texture in [Narrow, Runs, Constant, Few] {
+        for (name, kind) in [
+            ("bool", DataType::Boolean),
+            ("u8", DataType::UInt8),
+            ("i16", DataType::Int16),
+            ("i32", DataType::Int32),
+            ("u64", DataType::UInt64),
+            ("f32", DataType::Float32),
+            ("f64", DataType::Float64),
+            ("decimal128", DataType::Decimal128(38, 4)),
+            ("utf8", DataType::Utf8),
+            ("large_binary", DataType::LargeBinary),
+            ("fixed_binary", DataType::FixedSizeBinary(20)),
+        ] {
+            add(name, kind, texture);
+        }
+    }
+    for (name, kind) in
+        [("utf8", DataType::Utf8), ("binary", DataType::Binary), ("large_utf8", DataType::LargeUtf8)]
+    {
+        add(name, kind, Long);
+    }
+    for (name, kind) in dictionaries().into_iter().chain(vectors()) {
+        add(&name, kind, Random);
+    }
+    add("vector_wide", vector(DataType::Float32, 70), Constant);
+    for (name, kind) in nested() {
+        add(name, kind, Random);
+    }
+    add("list_narrow", list(DataType::Int32), Narrow);
+    add("list_runs", list(DataType::Int64), Runs);
+    add("list_long", list(DataType::Utf8), Long);
+    add("list_constant", list(DataType::Int32), Constant);
+    add("list_few", list(DataType::Utf8), Few);
+    columns
+}
+
+/// The schema of `columns`; all are nullable.
+pub fn schema(columns: &[Column]) -> SchemaRef {
+    let fields: Fields =
+        columns.iter().map(|column| Field::new(&column.name, column.kind.clone(), true)).collect();
+    Arc::new(Schema::new(fields))
+}
+
+/// Types without children.
+pub fn primitives() -> Vec<(String, DataType)> {
+    use TimeUnit::{Microsecond, Millisecond, Nanosecond, Second};
+    let mut kinds = vec![DataType::Null, DataType::Boolean];
+    kinds.extend([DataType::Int8, DataType::Int16, DataType::Int32, DataType::Int64]);
+    kinds.extend([DataType::UInt8, DataType::UInt16, DataType::UInt32, DataType::UInt64]);
+    kinds.extend([DataType::Float16, DataType::Float32, DataType::Float64]);
+    kinds.extend([DataType::Decimal128(10, 2), DataType::Decimal128(38, 0), DataType::Decimal256(60, 7)]);
+    kinds.extend([DataType::Date32, DataType::Date64]);
+    kinds.extend([DataType::Time32(Second), DataType::Time32(Millisecond)]);
+    kinds.extend([DataType::Time64(Microsecond), DataType::Time64(Nanosecond)]);
+    for unit in [Second, Millisecond, Microsecond, Nanosecond] {
+        kinds.extend([DataType::Timestamp(unit, None), DataType::Duration(unit)]);
+    }
+    kinds.push(DataType::Timestamp(Microsecond, Some("UTC".into())));
+    kinds.push(DataType::Timestamp(Nanosecond, Some("America/New_York".into())));
+    kinds.extend([DataType::Utf8, DataType::LargeUtf8, DataType::Binary, DataType::LargeBinary]);
+    kinds.extend([1, 3, 16, 300].map(DataType::FixedSizeBinary));
+    kinds.into_iter().map(|kind| (kind.to_string().replace([' ', '.'], ""), kind)).collect()
+}
+
+/// Dictionary types.
+pub fn dictionaries() -> Vec<(String, DataType)> {
+    [
+        (DataType::Int8, DataType::Utf8),
+        (DataType::Int16, DataType::LargeUtf8),
+        (DataType::Int32, DataType::Binary),
+        (DataType::UInt8, DataType::Int32),
+        (DataType::UInt16, DataType::UInt16),
+        (DataType::Int64, DataType::Utf8),
+    ]
+    .into_iter()
+    .map(|(key, value)| (format!("dictionary_{key}_{value}"), DataType::Dictionary(key.into(), value.into())))
+    .collect()
+}
+
+/// Fixed-size lists of primitives.
+pub fn vectors() -> Vec<(String, DataType)> {
+    [
+        ("vector_f32", vector(DataType::Float32, 3)),
+        ("vector_wide", vector(DataType::Float32, 70)),
+        ("vector_i16", vector(DataType::Int16, 4)),
+        ("vector_f16", vector(DataType::Float16, 1)),
+        ("vector_bool", vector(DataType::Boolean, 9)),
+        ("vector_date", vector(DataType::Date32, 2)),
+        ("vector_nested", vector(vector(DataType::UInt8, 2), 3)),
+        ("vector_wide_nested", vector(vector(DataType::Float64, 20), 2)),
+    ]
+    .map(|(name, kind)| (name.to_string(), kind))
+    .into()
+}
+
+/// Lists and structs.
+pub fn nested() -> Vec<(&'static str, DataType)> {
+    let pair = record([("x", DataType::Int32), ("name", DataType::Utf8)]);
+    vec![
+        ("list", list(DataType::Int32)),
+        ("list_bool", list(DataType::Boolean)),
+        ("list_text", list(DataType::Utf8)),
+        ("large_list", large_list(DataType::LargeBinary)),
+        ("list_null", list(DataType::Null)),
+        ("list_vector", list(vector(DataType::Float32, 4))),
+        ("list_wide_vector", list(vector(DataType::Float32, 70))),
+        ("list_dictionary", list(DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into()))),
+        ("list_list", list(large_list(DataType::Int16))),
+        ("list_list_list", list(list(list(DataType::Utf8)))),
+        ("pair", pair.clone()),
+        (
+            "pair_pair",
+            record([("inner", pair.clone()), ("flag", DataType::Boolean), ("none", DataType::Null)]),
+        ),
+        ("list_pair", list(pair.clone())),
+        ("pair_list", record([("list", list(DataType::Int64)), ("vector", vector(DataType::Float32, 2))])),
+        (
+            "deep",
+            list(record([
+                ("pairs", list(pair.clone())),
+                ("codes", list(list(DataType::Float64))),
+                ("inner", record([("list", large_list(pair)), ("date", DataType::Date32)])),
+            ])),
+        ),
+        ("date_list", list(DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())))),
+        ("decimal_list", list(DataType::Decimal128(30, 3))),
+    ]
+}
+
+/// Types that neither the reference nor we store.
+pub fn unstorable() -> Vec<DataType> {
+    vec![
+        DataType::Interval(IntervalUnit::YearMonth),
+        DataType::Interval(IntervalUnit::DayTime),
+        DataType::Interval(IntervalUnit::MonthDayNano),
+        vector(DataType::Utf8, 2),
+        vector(list(DataType::Int32), 2),
+    ]
+}
+
+/// `list<kind>`.
+pub fn list(kind: DataType) -> DataType {
+    DataType::List(item(kind))
+}
+
+/// `large_list<kind>`.
+pub fn large_list(kind: DataType) -> DataType {
+    DataType::LargeList(item(kind))
+}
+
+/// A fixed-size list.
+pub fn vector(kind: DataType, size: i32) -> DataType {
+    DataType::FixedSizeList(item(kind), size)
+}
+
+/// A struct.
+pub fn record<const N: usize>(members: [(&str, DataType); N]) -> DataType {
+    DataType::Struct(members.into_iter().map(|(name, kind)| Field::new(name, kind, true)).collect())
+}
+
+fn item(kind: DataType) -> Arc<Field> {
+    Arc::new(Field::new("item", kind, true))
+}
