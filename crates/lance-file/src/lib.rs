@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod batches;
+pub mod describe;
 mod error;
 mod pool;
 pub mod proto;

@@ -49,8 +49,11 @@ impl FileReader {
     }
 }
 
+/// Positions in sorted rows.
+type Order = Option<Arc<[u32]>>;
+
 /// The rows sorted, each once, and where each asked row is in them unless that is the same.
-fn sort(rows: &[u64]) -> Result<(Rows, Option<Arc<[u32]>>), FormatError> {
+fn sort(rows: &[u64]) -> Result<(Rows, Order), FormatError> {
     if rows.is_sorted_by(|a, b| a < b) {
         return Ok((Rows::from_indices(rows), None));
     }
@@ -141,7 +144,7 @@ pub(super) fn batch(
 struct FieldTake {
     field: OpenField,
     rows: Rows,
-    order: Option<Arc<[u32]>>,
+    order: Order,
     state: State,
 }
 

@@ -1,0 +1,161 @@
+//! The physical map of a file: what lies where, and how the pages are encoded. For people and tools; no
+//! page is read for it.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use lance_file::describe::{RegionKind, describe};
+//! use lance_file::{Alignment, FileReader, FileWriter, Schema, WriteOptions};
+//! use lance_io::Store;
+//!
+//! let store = Store::memory();
+//! let writer = store.create("empty.lance", Alignment::Bytes4096).await?;
+//! FileWriter::new(writer, Schema::default(), WriteOptions::default())?.finish().await?;
+//!
+//! let file = FileReader::open(store.open_file("empty.lance", None).await?).await?;
+//! let description = describe(&file);
+//! assert_eq!(description.rows, 0);
+//! assert_eq!(description.regions[0].kind, RegionKind::GlobalBuffer { index: 0 });
+//! assert_eq!(description.regions.last().unwrap().kind, RegionKind::Footer);
+//! # Ok(()) }
+//! ```
+
+mod regions;
+
+use std::collections::HashMap;
+
+use lance_footer::{Extent, Version};
+
+use crate::{FileReader, Schema};
+
+/// What a file is made of.
+#[derive(Debug, Clone)]
+pub struct FileDescription {
+    /// The file.
+    pub path: String,
+    /// Its bytes.
+    pub size: u64,
+    /// Its version.
+    pub version: Version,
+    /// Its rows.
+    pub rows: u64,
+    /// The schema that it was opened with.
+    pub schema: Schema,
+    /// Everything in the file in the order of offsets.
+    pub regions: Vec<Region>,
+    /// The columns in the order of their index.
+    pub columns: Vec<ColumnDescription>,
+}
+
+/// Bytes of one purpose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    /// What they are.
+    pub kind: RegionKind,
+    /// Where they lie.
+    pub extent: Extent,
+    /// Bytes between their end and the next region, or the end of the file.
+    pub padding: u64,
+}
+
+/// What a region is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RegionKind {
+    /// A buffer of a page.
+    PageBuffer {
+        /// The column's index.
+        column: usize,
+        /// The page's number within the column.
+        page: usize,
+        /// The buffer's number within the page.
+        buffer: usize,
+    },
+    /// A buffer of a whole column.
+    ColumnBuffer {
+        /// The column's index.
+        column: usize,
+        /// The buffer's number.
+        buffer: usize,
+    },
+    /// A global buffer; 0 is the file descriptor with the schema.
+    GlobalBuffer {
+        /// Its index.
+        index: usize,
+    },
+    /// The metadata of a column.
+    ColumnMetadata {
+        /// The column's index.
+        column: usize,
+    },
+    /// The table of column metadata offsets.
+    CmoTable,
+    /// The table of global buffer offsets.
+    GboTable,
+    /// The footer.
+    Footer,
+}
+
+/// A column and its pages.
+#[derive(Debug, Clone)]
+pub struct ColumnDescription {
+    /// Its index.
+    pub index: usize,
+    /// The id of the field that it stores; none if the schema has no such field.
+    pub field: Option<i32>,
+    /// The dotted path of the field; empty if there is none.
+    pub path: String,
+    /// The type of the field as it is stored in schemas.
+    pub logical_type: String,
+    /// Bytes of all buffers of its pages.
+    pub encoded_bytes: u64,
+    /// Bytes of the same values as Arrow arrays, where that follows from the type and the number of rows.
+    pub arrow_bytes: Option<u64>,
+    /// Its pages in row order.
+    pub pages: Vec<PageDescription>,
+}
+
+/// A page.
+#[derive(Debug, Clone)]
+pub struct PageDescription {
+    /// Number of its first row.
+    pub first_row: u64,
+    /// Its length: rows; values of the column in files of version 2.0.
+    pub rows: u64,
+    /// Its buffers.
+    pub buffers: Vec<Extent>,
+}
+
+/// Describes an open file.
+pub fn describe(file: &FileReader) -> FileDescription {
+    let container = file.container();
+    let owners: HashMap<u32, i32> = file.columns().iter().map(|(field, column)| (*column, *field)).collect();
+    let columns = container.columns.iter().enumerate().map(|(index, column)| {
+        let id = u32::try_from(index).ok().and_then(|index| owners.get(&index).copied());
+        let field = id.and_then(|id| file.schema().field(id));
+        let mut first_row = 0;
+        let pages = column.pages.iter().map(|page| {
+            let description = PageDescription { first_row, rows: page.length, buffers: page.buffers.clone() };
+            first_row += page.length;
+            description
+        });
+        let buffers = column.pages.iter().flat_map(|page| &page.buffers);
+        ColumnDescription {
+            index,
+            field: id,
+            path: id.and_then(|id| file.schema().path(id)).unwrap_or_default(),
+            logical_type: field.map(|field| field.logical_type_string()).unwrap_or_default(),
+            encoded_bytes: buffers.fold(0, |sum, buffer| sum.saturating_add(buffer.len())),
+            arrow_bytes: None,
+            pages: pages.collect(),
+        }
+    });
+    FileDescription {
+        path: file.source().path().into(),
+        size: container.size,
+        version: file.version(),
+        rows: file.rows(),
+        schema: file.schema().clone(),
+        regions: regions::regions(container),
+        columns: columns.collect(),
+    }
+}
