@@ -8,69 +8,112 @@ use crate::coalesce::MAX_RUN;
 use crate::error::Result;
 use crate::{IoError, ReadAt, ReadBlocking, coalesce, gather};
 
-/// A source that counts what another one is asked. Clones count together.
+/// What sources were asked. Clones count together.
 ///
 /// It counts what is asked, not what the system does with it: bytes of gaps that are read along are not in
 /// [`Self::bytes`].
-#[derive(Debug, Clone)]
-pub struct Counting {
-    source: Arc<dyn ReadAt>,
-    counts: Arc<Counts>,
-}
+#[derive(Debug, Clone, Default)]
+pub struct Counts(Arc<Inner>);
 
 #[derive(Debug, Default)]
-struct Counts {
+struct Inner {
     rounds: AtomicU64,
     requests: AtomicU64,
     bytes: AtomicU64,
     extents: Mutex<Vec<Extent>>,
 }
 
-impl Counting {
-    /// Counts what `source` is asked from now on.
-    pub fn new(source: Arc<dyn ReadAt>) -> Self {
-        Self { source, counts: Arc::default() }
-    }
+/// A source that counts what another one is asked; see [`Counts`]. Clones count together.
+#[derive(Debug, Clone)]
+pub struct Counting {
+    source: Arc<dyn ReadAt>,
+    counts: Counts,
+}
 
+impl Counts {
     /// How many rounds of reads there were. Each is a round trip.
     pub fn rounds(&self) -> u64 {
-        self.counts.rounds.load(Ordering::Relaxed)
+        self.0.rounds.load(Ordering::Relaxed)
     }
 
     /// How many reads that is once extents that are closer than the source's gap are read together.
     pub fn requests(&self) -> u64 {
-        self.counts.requests.load(Ordering::Relaxed)
+        self.0.requests.load(Ordering::Relaxed)
     }
 
     /// How many bytes were asked for.
     pub fn bytes(&self) -> u64 {
-        self.counts.bytes.load(Ordering::Relaxed)
+        self.0.bytes.load(Ordering::Relaxed)
     }
 
     /// Every extent that was asked for, in that order.
     pub fn extents(&self) -> Vec<Extent> {
-        self.counts.extents.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.extents.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Counts from zero again.
     pub fn reset(&self) {
-        let Counts { rounds, requests, bytes, extents } = self.counts.as_ref();
+        let Inner { rounds, requests, bytes, extents } = self.0.as_ref();
         for count in [rounds, requests, bytes] {
             count.store(0, Ordering::Relaxed);
         }
         extents.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
-}
 
-impl Counts {
+    /// A whole file was read in one go.
+    pub(crate) fn record_file(&self, bytes: u64) {
+        self.add(1, bytes, Extent::new(0, bytes));
+    }
+
     fn record(&self, asks: &[Ask], gap: u64) {
         let extents = gather::extents(asks);
         let runs = coalesce(&extents, gap, MAX_RUN).len() as u64;
         let bytes = asks.iter().fold(0_u64, |sum, ask| sum.saturating_add(ask.bytes()));
-        self.rounds.fetch_add(1, Ordering::Relaxed);
-        self.requests.fetch_add(runs, Ordering::Relaxed);
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        self.extents.lock().unwrap_or_else(PoisonError::into_inner).extend(extents);
+        self.add(runs, bytes, extents);
+    }
+
+    fn add(&self, requests: u64, bytes: u64, extents: impl IntoIterator<Item = Extent>) {
+        self.0.rounds.fetch_add(1, Ordering::Relaxed);
+        self.0.requests.fetch_add(requests, Ordering::Relaxed);
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.0.extents.lock().unwrap_or_else(PoisonError::into_inner).extend(extents);
+    }
+}
+
+impl Counting {
+    /// Counts what `source` is asked from now on.
+    pub fn new(source: Arc<dyn ReadAt>) -> Self {
+        Self::with(source, Counts::default())
+    }
+
+    /// Adds what `source` is asked from now on to `counts`.
+    pub(crate) const fn with(source: Arc<dyn ReadAt>, counts: Counts) -> Self {
+        Self { source, counts }
+    }
+
+    /// See [`Counts::rounds`].
+    pub fn rounds(&self) -> u64 {
+        self.counts.rounds()
+    }
+
+    /// See [`Counts::requests`].
+    pub fn requests(&self) -> u64 {
+        self.counts.requests()
+    }
+
+    /// See [`Counts::bytes`].
+    pub fn bytes(&self) -> u64 {
+        self.counts.bytes()
+    }
+
+    /// See [`Counts::extents`].
+    pub fn extents(&self) -> Vec<Extent> {
+        self.counts.extents()
+    }
+
+    /// See [`Counts::reset`].
+    pub fn reset(&self) {
+        self.counts.reset();
     }
 }
 
@@ -94,14 +137,14 @@ impl ReadAt for Counting {
 
     fn blocking(&self) -> Option<Arc<dyn ReadBlocking>> {
         let blocking = self.source.blocking()?;
-        Some(Arc::new(CountingBlocking { blocking, gap: self.gap(), counts: Arc::clone(&self.counts) }))
+        Some(Arc::new(CountingBlocking { blocking, gap: self.gap(), counts: self.counts.clone() }))
     }
 }
 
 struct CountingBlocking {
     blocking: Arc<dyn ReadBlocking>,
     gap: u64,
-    counts: Arc<Counts>,
+    counts: Counts,
 }
 
 impl ReadBlocking for CountingBlocking {

@@ -44,7 +44,7 @@ mod store;
 mod writer;
 
 pub use coalesce::{Run, coalesce};
-pub use counting::Counting;
+pub use counting::{Counting, Counts};
 pub use direct::DirectFile;
 pub use drive::{drive, drive_many};
 pub use error::IoError;

@@ -15,7 +15,7 @@ use bytes::Bytes;
 use crate::ObjectFile;
 use crate::error::Result;
 use crate::writer::{AlignedWriter, Sink};
-use crate::{Alignment, IoError, LocalFile, MemoryFile, ReadAt};
+use crate::{Alignment, Counting, Counts, IoError, LocalFile, MemoryFile, ReadAt};
 pub(crate) use local::{Publish, Temporary};
 pub(crate) use memory::Files;
 #[cfg(feature = "object-store")]
@@ -30,6 +30,8 @@ pub struct Store {
     root: Root,
     /// What [`Store::child`] added. Checked when it is used.
     prefix: String,
+    /// Where reads are counted, if they are.
+    counts: Option<Counts>,
 }
 
 #[derive(Debug, Clone)]
@@ -70,7 +72,7 @@ impl Store {
     }
 
     const fn at(root: Root) -> Self {
-        Self { root, prefix: String::new() }
+        Self { root, prefix: String::new(), counts: None }
     }
 
     /// `path` in full, for errors and people.
@@ -87,7 +89,13 @@ impl Store {
     /// The root `relative` below this one.
     #[must_use]
     pub fn child(&self, relative: &str) -> Self {
-        Self { root: self.root.clone(), prefix: join(&self.prefix, relative.trim_end_matches('/')) }
+        Self { prefix: join(&self.prefix, relative.trim_end_matches('/')), ..self.clone() }
+    }
+
+    /// The same root, with a count of what is read through it from now on.
+    pub fn counted(&self) -> (Self, Counts) {
+        let counts = Counts::default();
+        (Self { counts: Some(counts.clone()), ..self.clone() }, counts)
     }
 
     /// Whether the store itself lists names in lexicographic order, so that the first of a long listing can
@@ -102,30 +110,38 @@ impl Store {
         let full = self.full(path)?;
         #[cfg(not(feature = "object-store"))]
         let _ = size;
-        match &self.root {
-            Root::Local(root) => Ok(Arc::new(LocalFile::open(local::join(root, &full)).await?)),
+        let source: Arc<dyn ReadAt> = match &self.root {
+            Root::Local(root) => Arc::new(LocalFile::open(local::join(root, &full)).await?),
             Root::Memory(files) => {
                 let bytes = files.get(&full).ok_or_else(|| self.missing(path))?;
-                Ok(Arc::new(MemoryFile::new(self.location(path), bytes)))
+                Arc::new(MemoryFile::new(self.location(path), bytes))
             }
             #[cfg(feature = "object-store")]
             Root::Object(objects) => {
                 let store = Arc::clone(&objects.store);
                 let (key, name) = (objects.key(&full)?, self.location(path));
-                Ok(Arc::new(ObjectFile::open_named(store, key, name, size).await?))
+                Arc::new(ObjectFile::open_named(store, key, name, size).await?)
             }
-        }
+        };
+        Ok(match &self.counts {
+            Some(counts) => Arc::new(Counting::with(source, counts.clone())),
+            None => source,
+        })
     }
 
     /// All bytes of the file at `path`.
     pub async fn read_all(&self, path: &str) -> Result<Bytes, IoError> {
         let full = self.full(path)?;
-        match &self.root {
-            Root::Local(root) => local::read_all(local::join(root, &full)).await,
-            Root::Memory(files) => files.get(&full).ok_or_else(|| self.missing(path)),
+        let bytes = match &self.root {
+            Root::Local(root) => local::read_all(local::join(root, &full)).await?,
+            Root::Memory(files) => files.get(&full).ok_or_else(|| self.missing(path))?,
             #[cfg(feature = "object-store")]
-            Root::Object(objects) => objects.read_all(&full).await,
+            Root::Object(objects) => objects.read_all(&full).await?,
+        };
+        if let Some(counts) = &self.counts {
+            counts.record_file(bytes.len() as u64);
         }
+        Ok(bytes)
     }
 
     /// Begins a file at `path`. It appears there, whole, when the writer is finished, and replaces what was

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lance_footer::{Ask, Extent};
 use lance_io::{Alignment, IoError, Store};
 
 type Kept = Option<tempfile::TempDir>;
@@ -333,4 +334,22 @@ mod uploads {
         assert!(writer.raw("more".into()).await.unwrap_err().to_string().contains("earlier write"));
         assert!(writer.finish().await.is_err());
     }
+}
+
+#[tokio::test]
+async fn a_counted_store_counts_what_its_files_are_asked() {
+    let store = Store::memory();
+    store.put("d/a", Bytes::from_static(&[1; 100])).await.unwrap();
+    store.put("d/b", Bytes::from_static(&[2; 50])).await.unwrap();
+    let (counted, counts) = store.counted();
+    counted.child("d").read_all("a").await.unwrap();
+    assert_eq!((counts.rounds(), counts.requests(), counts.bytes()), (1, 1, 100));
+    let file = counted.open_file("d/b", None).await.unwrap();
+    let extent = Extent::new(10, 20).unwrap();
+    file.read(vec![Ask::slices(vec![extent])]).await.unwrap();
+    assert_eq!((counts.rounds(), counts.bytes()), (2, 120));
+    assert_eq!(counts.extents(), [Extent::new(0, 100).unwrap(), extent]);
+    counts.reset();
+    store.read_all("d/a").await.unwrap();
+    assert_eq!((counts.rounds(), counts.bytes()), (0, 0));
 }
