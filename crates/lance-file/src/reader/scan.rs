@@ -79,38 +79,14 @@ impl FileReader {
         let projection = options.projection.as_ref().unwrap_or(self.schema());
         let fields = self.shared.fields.open(projection, self.container(), self.rows());
         let fields = fields.map_err(|error| FileError::format(self.path(), error))?;
-        let arrow = projection.to_arrow();
-        let width =
-            arrow.fields().iter().fold(0_u64, |sum, field| sum.saturating_add(width(field.data_type())));
-        let scan = Scan {
-            target: Arc::new(Target {
-                source: Arc::clone(self.source()),
-                schema: Arc::new(arrow),
-                fields,
-                batch_rows: u64::from(options.batch_rows).max(1),
-                batch_bytes: options.batch_bytes.max(1),
-            }),
-            read_ahead: options.read_ahead_bytes,
-            width,
-            growth: 1,
-            rows,
-            planned: 0,
-            prepared: 0,
-            ahead: VecDeque::new(),
-            ahead_bytes: 0,
-            out: VecDeque::new(),
+        let target = Target {
+            source: Arc::clone(self.source()),
+            schema: Arc::new(projection.to_arrow()),
+            fields,
+            batch_rows: u64::from(options.batch_rows).max(1),
+            batch_bytes: options.batch_bytes.max(1),
         };
-        let step = |mut scan: Scan| async move {
-            match scan.next().await {
-                Ok(Some(batch)) => Some((Ok(batch), scan)),
-                Ok(None) => None,
-                Err(error) => {
-                    scan.stop();
-                    Some((Err(error), scan))
-                }
-            }
-        };
-        Ok(stream::unfold(scan, step).boxed())
+        Ok(Scan::new(target, rows, options.read_ahead_bytes).stream())
     }
 }
 
@@ -152,6 +128,36 @@ struct Unit {
 }
 
 impl Scan {
+    fn new(target: Target, rows: Rows, read_ahead: u64) -> Self {
+        let widths = target.schema.fields().iter().map(|field| width(field.data_type()));
+        Self {
+            width: widths.fold(0, u64::saturating_add),
+            target: Arc::new(target),
+            read_ahead,
+            growth: 1,
+            rows,
+            planned: 0,
+            prepared: 0,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
+            out: VecDeque::new(),
+        }
+    }
+
+    fn stream(self) -> BatchStream {
+        let step = |mut scan: Self| async move {
+            match scan.next().await {
+                Ok(Some(batch)) => Some((Ok(batch), scan)),
+                Ok(None) => None,
+                Err(error) => {
+                    scan.stop();
+                    Some((Err(error), scan))
+                }
+            }
+        };
+        stream::unfold(self, step).boxed()
+    }
+
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
             self.fill().await?;
@@ -187,7 +193,9 @@ impl Scan {
 
     /// Loads the lookup tables of the next rows.
     async fn prepare(&mut self) -> Result<()> {
-        let end = self.planned.saturating_add(PREPARE_ROWS).min(self.rows.len());
+        // Whole units, so that no batch is cut short where the next rows begin.
+        let unit = self.target.unit_rows();
+        let end = self.planned.saturating_add(PREPARE_ROWS.next_multiple_of(unit)).min(self.rows.len());
         let rows = self.rows.select(self.planned..end);
         let target = &self.target;
         let mut machines = vec![];
@@ -208,7 +216,7 @@ impl Scan {
     fn plan(&self) -> (u64, u64) {
         let batch = self.target.batch_rows;
         let most = self.prepared - self.planned;
-        let mut count = UNIT_ROWS.div_ceil(batch).saturating_mul(batch).min(most);
+        let mut count = self.target.unit_rows().min(most);
         loop {
             let bytes = self.estimate(count);
             if bytes <= self.target.batch_bytes || count <= 1 {
@@ -263,6 +271,11 @@ impl Scan {
 }
 
 impl Target {
+    /// How many rows a unit has if its bytes allow it.
+    fn unit_rows(&self) -> u64 {
+        UNIT_ROWS.next_multiple_of(self.batch_rows)
+    }
+
     /// Reads and decodes one unit.
     async fn unit(self: Arc<Self>, rows: Rows, estimated: u64) -> Result<Unit> {
         let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
@@ -330,3 +343,6 @@ fn width(data_type: &DataType) -> u64 {
         other => other.primitive_width().map_or(0, |bytes| bytes as u64 * 8),
     }
 }
+
+#[cfg(test)]
+mod tests;

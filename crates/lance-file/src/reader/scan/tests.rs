@@ -1,0 +1,224 @@
+//! The plan of a scan, on fields that are made up.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use arrow_array::UInt64Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::UInt64Type;
+use arrow_schema::{Field as ArrowField, Schema as ArrowSchema};
+use bytes::Bytes;
+use futures::TryStreamExt;
+use lance_encoding::FieldReader;
+use lance_footer::{Ask, Extent, FormatError, Machine, Ready};
+use lance_io::{Counting, MemoryFile};
+
+use super::*;
+
+/// A field whose value is the row number, and which says that a row costs so many bytes.
+struct Numbers {
+    rows: u64,
+    cost: u64,
+    decoded: Arc<AtomicUsize>,
+    broken_from: u64,
+}
+
+/// One byte is read for each load.
+struct Load(Option<Arc<dyn Loaded>>, bool);
+
+impl Machine for Load {
+    type Output = Arc<dyn Loaded>;
+
+    fn step(
+        &mut self,
+        _: Vec<lance_footer::Answer>,
+    ) -> Result<lance_footer::Step<Self::Output>, FormatError> {
+        if std::mem::replace(&mut self.1, true) {
+            return Ok(lance_footer::Step::Ready(self.0.take().unwrap()));
+        }
+        Ok(lance_footer::Step::Fetch(vec![Ask::slices(vec![Extent::new(0, 1)?])]))
+    }
+}
+
+struct LoadedNumbers(Vec<u64>, Arc<AtomicUsize>, u64);
+
+impl FieldReader for Numbers {
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn weight(&self) -> usize {
+        0
+    }
+
+    fn prepare(&self, rows: &Rows) -> Result<Option<Box<dyn Machine<Output = ()>>>, FormatError> {
+        assert!(!rows.is_empty());
+        Ok(Some(Box::new(Ready::new(()))))
+    }
+
+    fn cost(&self, rows: Range<u64>) -> Option<u64> {
+        Some((rows.end - rows.start) * self.cost)
+    }
+
+    fn load(
+        &self,
+        rows: &Rows,
+        _: Option<Arc<[u32]>>,
+    ) -> Result<Box<dyn Machine<Output = Arc<dyn Loaded>>>, FormatError> {
+        let loaded = LoadedNumbers(rows.iter().collect(), Arc::clone(&self.decoded), self.broken_from);
+        Ok(Box::new(Load(Some(Arc::new(loaded)), false)))
+    }
+}
+
+impl Loaded for LoadedNumbers {
+    fn rows(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn decode(&self, part: Range<u64>) -> Result<ArrayRef, FormatError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        let part = &self.0[part.start as usize..part.end as usize];
+        if part.iter().any(|row| *row >= self.2) {
+            return Err(FormatError::corrupt("page 3", "it is made up"));
+        }
+        Ok(Arc::new(UInt64Array::from(part.to_vec())))
+    }
+}
+
+struct Setup {
+    decoded: Arc<AtomicUsize>,
+    counting: Arc<Counting>,
+    stream: BatchStream,
+}
+
+struct Plan {
+    rows: Rows,
+    cost: u64,
+    batch_rows: u64,
+    batch_bytes: u64,
+    read_ahead: u64,
+    broken_from: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self {
+            rows: Rows::range(0..100_000),
+            cost: 8,
+            batch_rows: 8192,
+            batch_bytes: 32 << 20,
+            read_ahead: 64 << 20,
+            broken_from: u64::MAX,
+        }
+    }
+}
+
+fn setup(plan: Plan) -> Setup {
+    let decoded = Arc::new(AtomicUsize::new(0));
+    let file = Arc::new(MemoryFile::new("made.lance", Bytes::from_static(b"x")));
+    let counting = Arc::new(Counting::new(file));
+    let schema = ArrowSchema::new(vec![ArrowField::new("n", DataType::UInt64, true)]);
+    let reader = Arc::new(Numbers {
+        rows: u64::MAX,
+        cost: plan.cost,
+        decoded: Arc::clone(&decoded),
+        broken_from: plan.broken_from,
+    });
+    let target = Target {
+        source: counting.clone(),
+        schema: Arc::new(schema),
+        fields: vec![OpenField { name: "n".into(), reader }],
+        batch_rows: plan.batch_rows,
+        batch_bytes: plan.batch_bytes,
+    };
+    let stream = Scan::new(target, plan.rows, plan.read_ahead).stream();
+    Setup { decoded, counting, stream }
+}
+
+async fn collect(stream: BatchStream) -> (Vec<usize>, Vec<u64>) {
+    let batches: Vec<_> = stream.try_collect().await.unwrap();
+    let sizes = batches.iter().map(RecordBatch::num_rows).collect();
+    let values =
+        batches.iter().flat_map(|batch| batch.column(0).as_primitive::<UInt64Type>().values().to_vec());
+    (sizes, values.collect())
+}
+
+#[tokio::test]
+async fn batches_come_in_order_and_full() {
+    for batch_rows in [1000, 8192, 30_000] {
+        let setup = setup(Plan { batch_rows, ..Plan::default() });
+        let (sizes, values) = collect(setup.stream).await;
+        let (last, full) = sizes.split_last().unwrap();
+        assert!(full.iter().all(|size| *size as u64 == batch_rows), "{sizes:?}");
+        assert!(*last as u64 <= batch_rows);
+        assert_eq!(values, (0..100_000).collect::<Vec<_>>());
+    }
+}
+
+#[tokio::test]
+async fn a_unit_is_decoded_once_for_many_batches() {
+    let setup = setup(Plan { batch_rows: 10, ..Plan::default() });
+    let (sizes, _) = collect(setup.stream).await;
+    assert_eq!(sizes.len(), 10_000);
+    assert_eq!(setup.decoded.load(Ordering::Relaxed), 100_000_usize.div_ceil(8200));
+    assert_eq!(setup.counting.requests(), 13);
+}
+
+#[tokio::test]
+async fn bytes_bound_batches() {
+    // By what is read ...
+    let wide = Plan { rows: Rows::range(0..100), cost: 1 << 20, batch_bytes: 10 << 20, ..Plan::default() };
+    let (sizes, values) = collect(setup(wide).stream).await;
+    assert_eq!(sizes, [10; 10]);
+    assert_eq!(values, (0..100).collect::<Vec<_>>());
+    // ... by what it takes in memory, although the file has next to nothing ...
+    let narrow = Plan { cost: 0, batch_bytes: 8 * 100, rows: Rows::range(0..1000), ..Plan::default() };
+    assert_eq!(collect(setup(narrow).stream).await.0, [100; 10]);
+    // ... and a row that is more than that comes alone.
+    let huge = Plan { cost: 1 << 40, rows: Rows::range(7..10), ..Plan::default() };
+    assert_eq!(collect(setup(huge).stream).await, (vec![1; 3], vec![7, 8, 9]));
+}
+
+#[tokio::test]
+async fn chosen_rows_only() {
+    let rows: Vec<u64> = (0..50_000).map(|n| n * 1000 + n % 7).collect();
+    let plan = Plan { rows: Rows::from_indices(&rows), batch_rows: 777, ..Plan::default() };
+    let (sizes, values) = collect(setup(plan).stream).await;
+    assert_eq!(values, rows);
+    assert!(sizes.iter().rev().skip(1).all(|size| *size == 777), "{sizes:?}");
+}
+
+#[tokio::test]
+async fn no_more_is_read_ahead_than_asked() {
+    let plan = Plan { cost: 1 << 10, read_ahead: 1, ..Plan::default() };
+    let mut setup = setup(plan);
+    assert_eq!(setup.counting.requests(), 0);
+    setup.stream.try_next().await.unwrap();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(setup.counting.requests() <= 2);
+    drop(setup.stream);
+}
+
+#[tokio::test]
+async fn an_error_names_the_field_and_ends_the_stream() {
+    let mut setup = setup(Plan { broken_from: 50_000, ..Plan::default() });
+    let mut rows = 0;
+    let error = loop {
+        match setup.stream.try_next().await {
+            Ok(batch) => rows += batch.unwrap().num_rows(),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(rows, 6 * 8192);
+    assert_eq!(error.to_string(), "made.lance: field n: page 3 is corrupt: it is made up");
+    assert!(setup.stream.try_next().await.unwrap().is_none());
+}
+
+#[tokio::test]
+async fn no_rows_no_batches() {
+    let setup = setup(Plan { rows: Rows::default(), ..Plan::default() });
+    assert_eq!(collect(setup.stream).await.0.len(), 0);
+    assert_eq!(setup.counting.requests(), 0);
+}
