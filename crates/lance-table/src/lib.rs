@@ -1,6 +1,46 @@
 //! Versioned Lance tables: fragments, manifests, deletion files, commit.
+//!
+//! A table is a directory. A *manifest* describes one version of it: the schema and the *fragments*, slices
+//! of rows that are stored in data files. A commit writes one new manifest and changes no file.
+//!
+//! ```text
+//! _versions/18446744073709551614.manifest     one a version; the newest sorts first
+//! _transactions/0-….txn                       what made each version, for other writers
+//! data/….lance                                columns of a fragment
+//! _deletions/3-7-42.arrow                     rows of a fragment that are gone
+//! ```
+//!
+//! The bytes are described in `docs/format/table.md`.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod assemble;
+mod commit;
+mod deletion;
+mod error;
+mod fragment;
+mod manifest;
+mod ops;
+mod place;
+mod projection;
 pub mod proto;
+mod row_ids;
+mod scan;
+mod slot;
+mod table;
+mod take;
+mod write;
+
+pub use error::{Result, TableError};
+pub use fragment::{DataFile, Fragment};
+pub use manifest::{Manifest, Naming};
+pub use projection::ROW_ID;
+pub use scan::ScanOptions;
+pub use table::{Table, VersionInfo};
+pub use write::{WriteMode, WriteOptions};
+
+#[doc(no_inline)]
+pub use lance_file::{Batches, Schema};
+#[doc(no_inline)]
+pub use lance_footer::{Alignment, FormatError, Version};

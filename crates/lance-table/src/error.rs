@@ -1,0 +1,95 @@
+use arrow_schema::ArrowError;
+use lance_file::FileError;
+use lance_footer::FormatError;
+use lance_io::IoError;
+
+/// What a function of this crate returns.
+pub type Result<T, E = TableError> = std::result::Result<T, E>;
+
+/// Why a table could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TableError {
+    /// There is no table, or no such version of it.
+    #[error("{location}: {what} not found")]
+    NotFound {
+        /// Where it was looked for.
+        location: String,
+        /// What was looked for: `table` or a version.
+        what: String,
+    },
+    /// A table was to be created where there is one.
+    #[error("{location}: there is a table already")]
+    AlreadyExists {
+        /// Where it is.
+        location: String,
+    },
+    /// The table uses features that this software does not know how to read or write.
+    #[error("{location}: unsupported: {action} a table with {features}")]
+    RefusedFlags {
+        /// The table.
+        location: String,
+        /// `reading` or `writing to`.
+        action: &'static str,
+        /// The features by name, with their flag bits.
+        features: String,
+    },
+    /// Another writer committed something that this operation does not go together with.
+    #[error("{location}: conflict with version {version}: {reason}")]
+    Conflict {
+        /// The table.
+        location: String,
+        /// The version that the other writer made.
+        version: u64,
+        /// What does not go together.
+        reason: String,
+        /// Whether doing the operation again from the latest version may work.
+        retryable: bool,
+    },
+    /// The commit was sent, but whether it took effect could not be found out. Nothing was deleted.
+    #[error("{location}: it is not known whether version {version} was committed")]
+    UnknownOutcome {
+        /// The table.
+        location: String,
+        /// The version that was to be made.
+        version: u64,
+        /// What the store said.
+        #[source]
+        source: Box<IoError>,
+    },
+    /// What the caller asked for makes no sense for this table.
+    #[error("{reason}")]
+    InvalidInput {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file of the table contradicts the format, or uses a part of it that is not supported.
+    #[error("{path}: {source}")]
+    Format {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        source: FormatError,
+    },
+    /// A data file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The store.
+    #[error(transparent)]
+    Io(#[from] IoError),
+    /// Arrow, or the source of the batches to write.
+    #[error(transparent)]
+    Arrow(#[from] ArrowError),
+}
+
+impl TableError {
+    /// A [`TableError::InvalidInput`].
+    pub(crate) fn invalid(reason: impl Into<String>) -> Self {
+        Self::InvalidInput { reason: reason.into() }
+    }
+
+    /// A [`TableError::Format`] of the file at `path`.
+    pub(crate) fn format(path: impl Into<String>, source: FormatError) -> Self {
+        Self::Format { path: path.into(), source }
+    }
+}

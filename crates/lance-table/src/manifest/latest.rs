@@ -1,0 +1,110 @@
+//! Finding and reading manifests.
+
+use lance_io::{IoError, Store};
+
+use super::names::{self, Naming, VERSIONS};
+use super::{Manifest, flags};
+use crate::{Result, TableError};
+
+/// A manifest, and how its file is named.
+#[derive(Debug, Clone)]
+pub(crate) struct Found {
+    pub(crate) manifest: Manifest,
+    pub(crate) naming: Naming,
+    /// For errors.
+    pub(crate) location: String,
+}
+
+/// The versions that there are, oldest first, and how they are named.
+pub(crate) async fn list(store: &Store) -> Result<Option<(Vec<u64>, Naming)>> {
+    let listed = store.list(VERSIONS).await?;
+    let names = listed.iter().filter(|listed| !listed.is_dir).map(|listed| listed.name.as_str());
+    select(names).map_err(|error| TableError::format(store.location(VERSIONS), error))
+}
+
+/// What the names of a listing say; none if there is no manifest among them.
+fn select<'a>(
+    names: impl Iterator<Item = &'a str>,
+) -> Result<Option<(Vec<u64>, Naming)>, lance_footer::FormatError> {
+    let (mut versions, mut seen) = (vec![], None);
+    for (version, naming) in names.filter_map(names::parse) {
+        if seen.is_some_and(|seen| seen != naming) {
+            return Err(lance_footer::FormatError::corrupt("table", "it mixes V1 and V2 manifest names"));
+        }
+        seen = Some(naming);
+        versions.push(version);
+    }
+    versions.sort_unstable();
+    Ok(seen.map(|naming| (versions, naming)))
+}
+
+/// The latest version; none if there is no table.
+pub(crate) async fn latest(store: &Store) -> Result<Option<Found>> {
+    let Some((versions, naming)) = list(store).await? else { return Ok(None) };
+    let Some(version) = versions.last() else { return Ok(None) };
+    read(store, *version, naming).await.map(Some)
+}
+
+/// The manifest of `version`.
+pub(crate) async fn at(store: &Store, version: u64) -> Result<Found> {
+    match read(store, version, Naming::V2).await {
+        Err(TableError::Io(IoError::NotFound { .. })) => {}
+        other => return other,
+    }
+    match read(store, version, Naming::V1).await {
+        Err(TableError::Io(IoError::NotFound { .. })) => {
+            Err(TableError::NotFound { location: store.location(""), what: format!("version {version}") })
+        }
+        other => other,
+    }
+}
+
+/// The manifest of `version`, whose name is known.
+pub(crate) async fn read(store: &Store, version: u64, naming: Naming) -> Result<Found> {
+    let path = naming.path(version);
+    let location = store.location(&path);
+    let file = store.read_all(&path).await?;
+    let manifest = Manifest::parse(&file).map_err(|error| TableError::format(&location, error))?;
+    if manifest.version() != version {
+        let reason = format!("it says that it is of version {}", manifest.version());
+        return Err(TableError::format(location, lance_footer::FormatError::corrupt("manifest", reason)));
+    }
+    Ok(Found { manifest, naming, location })
+}
+
+impl Found {
+    /// An error if the table has features that this software cannot read.
+    pub(crate) fn check_readable(&self) -> Result<()> {
+        self.refuse("reading", flags::unreadable(&self.manifest.message))
+    }
+
+    /// An error if the table has features that this software cannot keep when it makes a next version.
+    pub(crate) fn check_writable(&self) -> Result<()> {
+        self.check_readable()?;
+        self.refuse("writing to", flags::unwritable(&self.manifest.message))
+    }
+
+    fn refuse(&self, action: &'static str, features: Option<String>) -> Result<()> {
+        let location = self.location.clone();
+        match features {
+            None => Ok(()),
+            Some(features) => Err(TableError::RefusedFlags { location, action, features }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_version_is_the_latest() {
+        let (first, second) = ("18446744073709551614.manifest", "18446744073709551613.manifest");
+        let mixed = ["d9223372036854775813.manifest", second, ".tmp", "latest_version_hint.json", first];
+        assert_eq!(select(mixed.into_iter()).unwrap(), Some((vec![1, 2], Naming::V2)));
+        let old = ["9.manifest", "10.manifest", "1.manifest"];
+        assert_eq!(select(old.into_iter()).unwrap(), Some((vec![1, 9, 10], Naming::V1)));
+        assert_eq!(select(["latest_version_hint.json"].into_iter()).unwrap(), None);
+        assert!(select([first, "2.manifest"].into_iter()).is_err());
+    }
+}

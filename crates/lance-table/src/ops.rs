@@ -1,0 +1,165 @@
+//! What a commit does to a table: pure functions of manifests, one file an operation.
+//!
+//! An operation says how the next manifest follows from the one before it, and whether it still holds when
+//! another writer's operation came first (docs/format/table.md §11 and §12).
+
+use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use lance_footer::{FormatError, Result};
+
+use crate::manifest::flags;
+use crate::proto::transaction::Operation as Stored;
+use crate::proto::{self, DataFragment};
+use crate::{Manifest, row_ids};
+
+mod append;
+mod overwrite;
+
+pub(crate) use append::Append;
+pub(crate) use overwrite::Overwrite;
+
+/// The name under which this software signs manifests.
+const LIBRARY: &str = "demilance";
+
+/// What a commit does.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Operation {
+    Append(Append),
+    Overwrite(Overwrite),
+}
+
+impl Operation {
+    /// The manifest that follows `previous`; the first of a table if there is none.
+    pub(crate) fn apply(&self, previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
+        match self {
+            Self::Append(append) => append.apply(previous, now),
+            Self::Overwrite(overwrite) => overwrite.apply(previous, now),
+        }
+    }
+
+    /// Whether it holds after `other`, which was committed after the version that this one read.
+    pub(crate) fn rebase(self, other: Option<&Stored>) -> Rebase {
+        match self {
+            Self::Append(append) => append.rebase(other),
+            Self::Overwrite(overwrite) => overwrite.rebase(other),
+        }
+    }
+
+    /// As a transaction has it.
+    pub(crate) fn to_proto(&self) -> Stored {
+        match self {
+            Self::Append(append) => Stored::Append(append.to_proto()),
+            Self::Overwrite(overwrite) => Stored::Overwrite(overwrite.to_proto()),
+        }
+    }
+}
+
+/// What becomes of an operation when another came first.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Rebase {
+    /// It holds, as it is here.
+    Keep(Operation),
+    /// It must be done again from the new version.
+    Retry(&'static str),
+    /// It makes no sense any more.
+    Conflict(&'static str),
+}
+
+/// The beginning of the manifest after `previous`: all of it that is not about fragments or schema.
+fn following(previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
+    let mut next = match previous {
+        None => Manifest::default(),
+        Some(previous) => previous.clone(),
+    };
+    let message = &mut next.message;
+    message.version =
+        message.version.checked_add(1).ok_or_else(|| corrupt("the version numbers are used up"))?;
+    let since = now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    message.timestamp = Some(proto::Timestamp {
+        seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        nanos: i32::try_from(since.subsec_nanos()).unwrap_or(0),
+    });
+    message.writer_version = Some(proto::WriterVersion {
+        library: LIBRARY.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        ..Default::default()
+    });
+    message.transaction_file.clear();
+    if message.data_format.is_none() {
+        message.data_format =
+            message.fragments.iter().find_map(|fragment| fragment.files.first()).map(format_of);
+    }
+    next.transaction = None;
+    Ok(next)
+}
+
+/// What manifests without a format are taken to have: what their data files are.
+fn format_of(file: &proto::DataFile) -> proto::DataStorageFormat {
+    let version = format!("{}.{}", file.file_major_version, file.file_minor_version);
+    proto::DataStorageFormat { file_format: "lance".into(), version }
+}
+
+/// Adds `fragments`, which have no ids yet, to `next`.
+fn add_fragments(next: &mut Manifest, mut fragments: Vec<DataFragment>) -> Result<()> {
+    let message = &mut next.message;
+    let used = message.max_fragment_id.map(u64::from);
+    let mut id = used.max(message.fragments.iter().map(|fragment| fragment.id).max());
+    for fragment in &mut fragments {
+        let next_id = id.map_or(0, |id| id.saturating_add(1));
+        // The highest 32-bit number is set aside.
+        if next_id >= u64::from(u32::MAX) {
+            return Err(corrupt("the fragment ids are used up"));
+        }
+        fragment.id = next_id;
+        id = Some(next_id);
+    }
+    let stable = (message.reader_feature_flags | message.writer_feature_flags) & flags::STABLE_ROW_IDS != 0;
+    if stable {
+        message.next_row_id = row_ids::assign(&mut fragments, message.next_row_id, message.version)?;
+    }
+    message.fragments.extend(fragments);
+    Ok(())
+}
+
+/// Ends a manifest that follows one with the flag words `previous`: order, high-water mark, flags.
+fn finish(mut next: Manifest, previous: (u64, u64)) -> Result<Manifest> {
+    let message = &mut next.message;
+    message.fragments.sort_by_key(|fragment| fragment.id);
+    let ids = message.fragments.iter().map(|fragment| fragment.id).collect::<BTreeSet<_>>();
+    if ids.len() != message.fragments.len() {
+        return Err(corrupt("two fragments have the same id"));
+    }
+    if let Some(last) = ids.last() {
+        let last = u32::try_from(*last).map_err(|_| corrupt(format!("fragment id {last}")))?;
+        message.max_fragment_id = message.max_fragment_id.max(Some(last));
+    }
+    let fields = message.fields.iter().map(|field| field.id).collect::<BTreeSet<_>>();
+    next.indices.retain(|index| index.fields.iter().all(|field| fields.contains(field)));
+    (message.reader_feature_flags, message.writer_feature_flags) =
+        flags::compute(message, &next.indices, previous);
+    Ok(next)
+}
+
+/// The two flag words of `previous`.
+fn flags_of(previous: Option<&Manifest>) -> (u64, u64) {
+    let words =
+        |manifest: &Manifest| (manifest.message.reader_feature_flags, manifest.message.writer_feature_flags);
+    previous.map_or((0, 0), words)
+}
+
+/// Whether `operation` changes the schema without saying that no field became non-nullable.
+fn may_lose_nullability(operation: &Stored) -> bool {
+    match operation {
+        Stored::Merge(merge) => !merge.preserves_nullability,
+        Stored::Project(project) => !project.preserves_nullability,
+        _ => false,
+    }
+}
+
+fn corrupt(reason: impl Into<String>) -> FormatError {
+    FormatError::corrupt("manifest", reason)
+}
+
+#[cfg(test)]
+mod tests;

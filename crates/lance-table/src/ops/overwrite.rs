@@ -1,0 +1,70 @@
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use lance_file::proto::Field;
+use lance_footer::{FormatError, Result, Version};
+
+use super::{Operation, Rebase, Stored, add_fragments, finish, flags_of, following};
+use crate::Manifest;
+use crate::manifest::flags;
+use crate::proto::{DataFragment, DataStorageFormat, transaction};
+
+/// Replaces rows and schema, or makes a new table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Overwrite {
+    /// New fragments, without ids.
+    pub(crate) fragments: Vec<DataFragment>,
+    /// The new schema, with field ids of its own.
+    pub(crate) fields: Vec<Field>,
+    /// Key-value pairs of the new schema.
+    pub(crate) schema_metadata: BTreeMap<String, Bytes>,
+    /// Of the new data files.
+    pub(crate) version: Version,
+}
+
+impl Overwrite {
+    /// What stays of `previous` is its history: version, fragment and row ids go on, config and base paths
+    /// are kept. Indices go with the rows.
+    pub(crate) fn apply(&self, previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
+        let mut next = following(previous, now)?;
+        let message = &mut next.message;
+        if message.writer_feature_flags & flags::KEPT_FIELD_IDS != 0 {
+            return Err(FormatError::unsupported(
+                "overwriting a table with field ids that are never reused (flag bit 15)",
+            ));
+        }
+        // The ids of what is left out stay used.
+        let last = message.fragments.iter().map(|fragment| fragment.id).max();
+        message.max_fragment_id = message.max_fragment_id.max(last.and_then(|id| u32::try_from(id).ok()));
+        message.fragments.clear();
+        message.fields.clone_from(&self.fields);
+        message.schema_metadata.clone_from(&self.schema_metadata);
+        message.data_format =
+            Some(DataStorageFormat { file_format: "lance".into(), version: self.version.to_string() });
+        next.indices.clear();
+        add_fragments(&mut next, self.fragments.clone())?;
+        finish(next, flags_of(previous))
+    }
+
+    /// What was there is replaced anyway, but for what another overwrite put there.
+    pub(crate) fn rebase(self, other: Option<&Stored>) -> Rebase {
+        match other {
+            None => Rebase::Conflict("an unknown operation was committed"),
+            Some(Stored::Overwrite(_)) => Rebase::Retry("the table was overwritten"),
+            Some(Stored::UpdateMemWalState(_) | Stored::DataOverlay(_)) => {
+                Rebase::Conflict("an operation was committed that is not supported")
+            }
+            Some(_) => Rebase::Keep(Operation::Overwrite(self)),
+        }
+    }
+
+    pub(crate) fn to_proto(&self) -> transaction::Overwrite {
+        transaction::Overwrite {
+            fragments: self.fragments.clone(),
+            schema: self.fields.clone(),
+            schema_metadata: self.schema_metadata.clone(),
+            ..Default::default()
+        }
+    }
+}

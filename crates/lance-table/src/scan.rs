@@ -1,0 +1,211 @@
+//! All rows of a table, or a window of them, as a stream of batches.
+
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, RecordBatch};
+use futures::future::try_join_all;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
+use lance_file::{BatchStream, Schema};
+use lance_footer::{FormatError, Rows};
+
+use crate::projection::Projection;
+use crate::row_ids::RowIds;
+use crate::table::Shared;
+use crate::{Result, Table, TableError};
+
+/// How a table is scanned.
+#[derive(Debug, Clone)]
+pub struct ScanOptions {
+    /// Dotted paths of the fields to read, in the order in which they are wanted; none for all.
+    pub columns: Option<Vec<String>>,
+    /// How many rows to skip.
+    pub offset: u64,
+    /// How many rows to read at most; none for all.
+    pub limit: Option<u64>,
+    /// Whether the last column is `_rowid`: the stable id of each row, or its address if the table has no
+    /// stable ids.
+    pub with_row_id: bool,
+    /// A batch has at most so many rows.
+    pub batch_rows: u32,
+    /// A batch has at most about so many bytes, but always a row.
+    pub batch_bytes: u64,
+    /// About how many bytes of a data file are read ahead.
+    pub read_ahead_bytes: u64,
+    /// How many fragments are begun at the same time.
+    pub read_ahead_fragments: usize,
+}
+
+impl Default for ScanOptions {
+    fn default() -> Self {
+        let file = lance_file::ScanOptions::default();
+        Self {
+            columns: None,
+            offset: 0,
+            limit: None,
+            with_row_id: false,
+            batch_rows: file.batch_rows,
+            batch_bytes: file.batch_bytes,
+            read_ahead_bytes: file.read_ahead_bytes,
+            read_ahead_fragments: 4,
+        }
+    }
+}
+
+impl Table {
+    /// A stream of the rows that are not deleted, in the order of the manifest. It reads nothing before it is
+    /// polled, and no row that is skipped.
+    ///
+    /// An error if a column is unknown.
+    pub fn scan(&self, options: ScanOptions) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let projection =
+            Projection::new(&self.shared.schema, options.columns.as_deref(), options.with_row_id)?;
+        let windows = self.shared.windows(options.offset, options.limit);
+        let ahead = options.read_ahead_fragments.max(1);
+        let common = Arc::new((Arc::clone(&self.shared), projection, options));
+        let fragments = windows.into_iter().map(move |(slot, start, end)| {
+            let common = Arc::clone(&common);
+            async move {
+                let (shared, projection, options) = &*common;
+                let mut batches = scan_slot(shared, projection, options, slot, start, end).await?;
+                // The first batch is read here, so that the beginnings of several fragments are on their way
+                // at the same time.
+                let first = batches.next().await;
+                Ok::<_, TableError>(stream::iter(first).chain(batches))
+            }
+        });
+        Ok(stream::iter(fragments).buffered(ahead).try_flatten().boxed())
+    }
+}
+
+impl Shared {
+    /// The live rows `offset..offset + limit`, as (slot, from, to) with positions among the slot's live rows.
+    fn windows(&self, offset: u64, limit: Option<u64>) -> Vec<(usize, u64, u64)> {
+        let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
+        let slots = self.slots.iter().zip(&self.before).enumerate();
+        let windows = slots.filter_map(|(index, (slot, before))| {
+            let rows = slot.fragment().rows();
+            let (from, to) = (offset.saturating_sub(*before), end.saturating_sub(*before).min(rows));
+            (from < to).then_some((index, from, to))
+        });
+        windows.collect()
+    }
+}
+
+async fn scan_slot(
+    shared: &Arc<Shared>,
+    projection: &Projection,
+    options: &ScanOptions,
+    index: usize,
+    start: u64,
+    end: u64,
+) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+    let Some(slot) = shared.slots.get(index) else { return Ok(stream::empty().boxed()) };
+    let rows = slot.live(&shared.places).await?.rows().select(start..end);
+    let ids = match projection.with_row_id {
+        true => Some(slot.row_ids(&shared.places)?),
+        false => None,
+    };
+    let parts = slot.parts(&shared.places, &shared.schema, &projection.schema).await?;
+    let mut streams = Vec::with_capacity(parts.len());
+    for part in parts {
+        let batches = part.reader.scan(lance_file::ScanOptions {
+            projection: Some(part.schema.clone()),
+            rows: Some(rows.clone()),
+            batch_rows: options.batch_rows,
+            batch_bytes: options.batch_bytes,
+            read_ahead_bytes: options.read_ahead_bytes,
+        })?;
+        streams.push(PartStream { schema: part.schema, batches, held: vec![], held_rows: 0 });
+    }
+    let scan = SlotScan {
+        streams,
+        left: rows.len(),
+        rows,
+        done: 0,
+        batch_rows: u64::from(options.batch_rows.max(1)),
+        projection: projection.clone(),
+        ids,
+        location: shared.places.root().location(&format!("fragment {}", slot.fragment().id())),
+    };
+    Ok(stream::try_unfold(scan, SlotScan::next).boxed())
+}
+
+/// The scan of one fragment: the batches of its files, aligned.
+struct SlotScan {
+    streams: Vec<PartStream>,
+    /// Physical offsets of the rows.
+    rows: Rows,
+    /// How many rows were handed out, and how many are left.
+    done: u64,
+    left: u64,
+    batch_rows: u64,
+    projection: Projection,
+    ids: Option<Arc<RowIds>>,
+    location: String,
+}
+
+/// The batches of one file, and what is left of the last.
+struct PartStream {
+    schema: Schema,
+    batches: BatchStream,
+    held: Vec<ArrayRef>,
+    held_rows: u64,
+}
+
+impl SlotScan {
+    async fn next(mut self) -> Result<Option<(RecordBatch, Self)>> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        try_join_all(self.streams.iter_mut().map(|stream| stream.fill(&self.location))).await?;
+        let held = self.streams.iter().map(|stream| stream.held_rows);
+        let count = held.min().unwrap_or(self.batch_rows).min(self.left);
+        let len = usize::try_from(count).unwrap_or(usize::MAX);
+        let parts = self.streams.iter_mut().map(|stream| stream.split(len)).collect::<Vec<_>>();
+        let schemas = self.streams.iter().map(|stream| &stream.schema);
+        let parts = schemas.zip(&parts).map(|(schema, arrays)| (schema, arrays.as_slice()));
+        let parts = parts.collect::<Vec<_>>();
+
+        let offsets = match self.ids {
+            Some(_) => self.rows.select(self.done..self.done + count).iter().collect(),
+            None => vec![0; len],
+        };
+        let columns =
+            self.projection.columns(&parts, offsets.into_iter(), self.ids.as_deref(), &self.location)?;
+        let batch = self.projection.batch(columns, len)?;
+        self.done += count;
+        self.left -= count;
+        Ok(Some((batch, self)))
+    }
+}
+
+impl PartStream {
+    /// Holds at least a row.
+    async fn fill(&mut self, location: &str) -> Result<()> {
+        while self.held_rows == 0 {
+            let Some(batch) = self.batches.try_next().await? else {
+                let error = FormatError::corrupt("data file", "its rows end before those of the fragment");
+                return Err(TableError::format(location, error));
+            };
+            self.held_rows = batch.num_rows() as u64;
+            self.held = batch.columns().to_vec();
+        }
+        Ok(())
+    }
+
+    /// The first `len` rows of what is held.
+    fn split(&mut self, len: usize) -> Vec<ArrayRef> {
+        let held = usize::try_from(self.held_rows).unwrap_or(usize::MAX);
+        if len >= held {
+            self.held_rows = 0;
+            return std::mem::take(&mut self.held);
+        }
+        let first = self.held.iter().map(|array| array.slice(0, len)).collect();
+        for array in &mut self.held {
+            *array = array.slice(len, held - len);
+        }
+        self.held_rows -= len as u64;
+        first
+    }
+}

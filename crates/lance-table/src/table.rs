@@ -1,0 +1,237 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use arrow_schema::SchemaRef;
+use futures::{StreamExt, TryStreamExt, stream};
+use lance_file::{Batches, Schema};
+use lance_footer::{FormatError, Version};
+use lance_io::Store;
+
+use crate::manifest::flags;
+use crate::manifest::latest::{self, Found};
+use crate::place::Places;
+use crate::slot::Slot;
+use crate::write::{self, WriteOptions};
+use crate::{Fragment, Manifest, Result, TableError, commit};
+
+/// How many manifests, or files of different fragments, are read at the same time.
+pub(crate) const CONCURRENT: usize = 32;
+
+/// One version of a table, open for reading. Clones share what was read of it: data files stay open, with
+/// their metadata and lookup tables.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// use arrow_array::record_batch;
+/// use futures::TryStreamExt;
+/// use lance_io::Store;
+/// use lance_table::{ScanOptions, Table, WriteMode, WriteOptions};
+///
+/// let store = Store::memory();
+/// let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
+/// Table::write(store.clone(), vec![batch.clone()].into(), WriteOptions::default()).await?;
+/// let more = WriteOptions { mode: WriteMode::Append, ..Default::default() };
+/// let table = Table::write(store, vec![batch].into(), more).await?;
+/// assert_eq!((table.version(), table.rows()), (2, 6));
+///
+/// let taken = table.take(&[5, 0], None, false).await?;
+/// assert_eq!(taken, record_batch!(("id", Int32, [3, 1]))?);
+/// let options = ScanOptions { offset: 2, limit: Some(2), ..Default::default() };
+/// let batches: Vec<_> = table.scan(options)?.try_collect().await?;
+/// assert_eq!(batches.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Table {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) places: Places,
+    pub(crate) found: Found,
+    pub(crate) schema: Schema,
+    pub(crate) arrow_schema: SchemaRef,
+    fragments: Vec<Fragment>,
+    pub(crate) slots: Vec<Slot>,
+    /// For each slot, how many live rows come before it.
+    pub(crate) before: Vec<u64>,
+    pub(crate) rows: u64,
+}
+
+/// A line of a table's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VersionInfo {
+    /// Its number.
+    pub version: u64,
+    /// When it was committed.
+    pub timestamp: SystemTime,
+    /// How many fragments it has.
+    pub fragments: usize,
+    /// How many rows it has, less those that were deleted; as far as the manifest knows.
+    pub rows: u64,
+}
+
+impl Table {
+    /// Opens the latest version of the table in `store`, or the one asked for.
+    pub async fn open(store: Store, version: Option<u64>) -> Result<Self> {
+        let found = match version {
+            Some(version) => latest::at(&store, version).await?,
+            None => latest::latest(&store)
+                .await?
+                .ok_or_else(|| TableError::NotFound { location: store.location(""), what: "table".into() })?,
+        };
+        Self::from_found(store, found).await
+    }
+
+    /// Makes, extends or replaces the table in `store`.
+    ///
+    /// Nothing is published before all batches were written; then one new version appears. On an error,
+    /// what was written is removed as far as that is possible.
+    pub async fn write(store: Store, batches: Batches, options: WriteOptions) -> Result<Self> {
+        let latest = latest::latest(&store).await?;
+        let found = write::write(&store, latest, batches, options).await?;
+        Self::from_found(store, found).await
+    }
+
+    /// Extends or replaces the table as of this version. What others committed since then is kept, or is a
+    /// [`TableError::Conflict`] if it does not go together with this.
+    pub async fn write_after(&self, batches: Batches, options: WriteOptions) -> Result<Self> {
+        let store = self.store().clone();
+        let found = write::write(&store, Some(self.shared.found.clone()), batches, options).await?;
+        Self::from_found(store, found).await
+    }
+
+    pub(crate) async fn from_found(store: Store, found: Found) -> Result<Self> {
+        found.check_readable()?;
+        let message = &found.manifest.message;
+        let format = |error| TableError::format(&found.location, error);
+        let schema = Schema::from_proto(&message.fields, &message.schema_metadata).map_err(format)?;
+        let places = Places::new(store, message.base_paths.clone());
+        let mut fragments = Vec::with_capacity(message.fragments.len());
+        for fragment in &message.fragments {
+            let fragment = Fragment::new(fragment.clone()).map_err(format)?;
+            fragments.push(complete(fragment, &places, &schema).await?);
+        }
+        check_versions(&found.manifest, &fragments).map_err(format)?;
+
+        let mut before = Vec::with_capacity(fragments.len());
+        let mut rows = 0_u64;
+        for fragment in &fragments {
+            before.push(rows);
+            rows = rows
+                .checked_add(fragment.rows())
+                .ok_or_else(|| format(FormatError::corrupt("manifest", "more than 2^64 rows")))?;
+        }
+        let arrow_schema = Arc::new(schema.to_arrow());
+        let slots = fragments.iter().cloned().map(Slot::new).collect();
+        let shared = Shared { places, found, schema, arrow_schema, fragments, slots, before, rows };
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    /// The version number.
+    pub fn version(&self) -> u64 {
+        self.manifest().version()
+    }
+
+    /// The schema, with field ids.
+    pub fn schema(&self) -> &Schema {
+        &self.shared.schema
+    }
+
+    /// The schema as Arrow has it.
+    pub fn arrow_schema(&self) -> SchemaRef {
+        Arc::clone(&self.shared.arrow_schema)
+    }
+
+    /// Rows, less those that were deleted.
+    pub fn rows(&self) -> u64 {
+        self.shared.rows
+    }
+
+    /// The fragments in scan order.
+    pub fn fragments(&self) -> &[Fragment] {
+        &self.shared.fragments
+    }
+
+    /// What is stored about this version.
+    pub fn manifest(&self) -> &Manifest {
+        &self.shared.found.manifest
+    }
+
+    /// What made this version; none if that is not known or cannot be understood.
+    pub async fn transaction(&self) -> Result<Option<crate::proto::Transaction>> {
+        commit::transaction_of(self.store(), self.manifest()).await
+    }
+
+    /// Where the table is.
+    pub fn store(&self) -> &Store {
+        self.shared.places.root()
+    }
+
+    /// All versions that there are now, oldest first; also those that came after this one.
+    pub async fn versions(&self) -> Result<Vec<VersionInfo>> {
+        let Some((versions, naming)) = latest::list(self.store()).await? else { return Ok(vec![]) };
+        let infos = versions.into_iter().map(|version| async move {
+            let manifest = latest::read(self.store(), version, naming).await?.manifest;
+            Ok::<_, TableError>(VersionInfo {
+                version,
+                timestamp: manifest.timestamp(),
+                fragments: manifest.message.fragments.len(),
+                rows: manifest.rows(),
+            })
+        });
+        stream::iter(infos).buffered(CONCURRENT).try_collect().await
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table")
+            .field("location", &self.store().location(""))
+            .field("version", &self.version())
+            .field("rows", &self.rows())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Some software leaves counts out; they are then in the files.
+async fn complete(fragment: Fragment, places: &Places, schema: &Schema) -> Result<Fragment> {
+    let mut message = fragment.message.clone();
+    let no_rows = message.physical_rows == 0 && !message.files.is_empty();
+    let no_deletions = message.deletion_file.as_ref().is_some_and(|file| file.num_deleted_rows == 0);
+    if !no_rows && !no_deletions {
+        return Ok(fragment);
+    }
+    let format = |error| TableError::format(places.root().location(""), error);
+    if no_rows {
+        message.physical_rows = Slot::new(fragment).reader(places, schema, 0).await?.rows();
+    }
+    let fragment = Fragment::new(message.clone()).map_err(format)?;
+    if !no_deletions {
+        return Ok(fragment);
+    }
+    let live = Slot::new(fragment).live(places).await?.rows().len();
+    if let Some(file) = &mut message.deletion_file {
+        file.num_deleted_rows = message.physical_rows.saturating_sub(live);
+    }
+    Fragment::new(message).map_err(format)
+}
+
+/// Files of other versions than the table's need a flag.
+fn check_versions(manifest: &Manifest, fragments: &[Fragment]) -> Result<(), FormatError> {
+    let Some(format) = &manifest.message.data_format else { return Ok(()) };
+    if manifest.message.reader_feature_flags & flags::MIXED_VERSIONS != 0 {
+        return Ok(());
+    }
+    let version = format.version.parse::<Version>()?;
+    let mut files = fragments.iter().flat_map(Fragment::files);
+    match files.find(|file| file.version != version) {
+        None => Ok(()),
+        Some(file) => Err(FormatError::corrupt(
+            "manifest",
+            format!("data file {} has version {} in a table of version {version}", file.path, file.version),
+        )),
+    }
+}

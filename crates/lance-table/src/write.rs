@@ -1,0 +1,240 @@
+//! Writes batches as new fragments, then commits them.
+
+use lance_file::{Batches, FileWriter, Schema};
+use lance_footer::{Alignment, Version};
+use lance_io::Store;
+use uuid::Uuid;
+
+use crate::commit::commit;
+use crate::manifest::latest::Found;
+use crate::ops::{Append, Operation, Overwrite};
+use crate::proto::{DataFile, DataFragment};
+use crate::{Result, TableError};
+use arrange::{arrange, match_append};
+use arrow_array::RecordBatch;
+use futures::TryStreamExt;
+
+mod arrange;
+
+/// What to do about a table that is there already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WriteMode {
+    /// An error if there is one.
+    #[default]
+    Create,
+    /// The rows are added. Columns go by name; nullable ones may be missing. Without a table it is made.
+    Append,
+    /// Rows and schema are replaced; older versions can still be opened. Without a table it is made.
+    Overwrite,
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// What to do about a table that is there already.
+    pub mode: WriteMode,
+    /// The version of data files; none for that of the table, or for a new one the default.
+    pub version: Option<Version>,
+    /// To how many bytes buffers are aligned.
+    pub alignment: Alignment,
+    /// A fragment has at most so many rows.
+    pub max_rows_per_fragment: u64,
+    /// A fragment is closed when its file has this many bytes.
+    pub max_bytes_per_fragment: u64,
+    /// A page is closed when it has more bytes than this.
+    pub page_bytes: u64,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            mode: WriteMode::default(),
+            version: None,
+            alignment: Alignment::default(),
+            max_rows_per_fragment: 1 << 20,
+            max_bytes_per_fragment: 90 << 30,
+            page_bytes: lance_file::WriteOptions::default().page_bytes,
+        }
+    }
+}
+
+/// Writes `batches` and commits them after `read`, the version of the table that the caller knows.
+pub(crate) async fn write(
+    store: &Store,
+    read: Option<Found>,
+    batches: Batches,
+    options: WriteOptions,
+) -> Result<Found> {
+    if let Some(read) = &read {
+        if options.mode == WriteMode::Create {
+            return Err(TableError::AlreadyExists { location: store.location("") });
+        }
+        read.check_writable()?;
+    }
+    if options.max_rows_per_fragment == 0 || options.max_rows_per_fragment > u64::from(u32::MAX) {
+        let rows = options.max_rows_per_fragment;
+        return Err(TableError::invalid(format!("a fragment must have 1 to 2^32 - 1 rows, not {rows}")));
+    }
+    let target = Target::new(read.as_ref(), &batches, &options)?;
+    let read_version = read.as_ref().map_or(0, |read| read.manifest.version());
+
+    let mut fragments = Fragments { store, target: &target, options: &options, open: None, done: vec![] };
+    let written = fragments.write_all(batches).await;
+    let done = fragments.done;
+    let names = done.iter().flat_map(|fragment| &fragment.files).map(|file| file.path.clone());
+    let names = names.collect::<Vec<_>>();
+    let committed = match written {
+        Ok(()) => commit(store, read_version, target.into_operation(done)).await,
+        Err(error) => Err(error),
+    };
+    match committed {
+        Ok(found) => Ok(found),
+        // The files may be part of a version.
+        Err(error @ TableError::UnknownOutcome { .. }) => Err(error),
+        Err(error) => {
+            for name in names {
+                let _ = store.delete(&format!("data/{name}")).await;
+            }
+            Err(error)
+        }
+    }
+}
+
+/// What the new files have.
+struct Target {
+    /// Of the files.
+    schema: Schema,
+    version: Version,
+    /// Whether rows are added to a table, whose schema stays.
+    append: bool,
+}
+
+impl Target {
+    fn new(read: Option<&Found>, batches: &Batches, options: &WriteOptions) -> Result<Self> {
+        let incoming =
+            Schema::from_arrow(&batches.schema).map_err(|error| TableError::invalid(error.to_string()))?;
+        let (Some(read), WriteMode::Append) = (read, options.mode) else {
+            let version = options.version.unwrap_or_default();
+            incoming.check_storable(version).map_err(|error| TableError::invalid(error.to_string()))?;
+            return Ok(Self { schema: incoming, version, append: false });
+        };
+        let message = &read.manifest.message;
+        let format = |error| TableError::format(&read.location, error);
+        let table = Schema::from_proto(&message.fields, &message.schema_metadata).map_err(format)?;
+        let version = match (options.version, &message.data_format) {
+            (Some(version), _) => version,
+            (None, Some(stored)) => stored.version.parse().map_err(format)?,
+            (None, None) => match message.fragments.iter().find_map(|fragment| fragment.files.first()) {
+                Some(file) => Version::from_manifest(file.file_major_version, file.file_minor_version)
+                    .map_err(format)?,
+                None => Version::default(),
+            },
+        };
+        let fields = match_append(&table.fields, &incoming.fields).map_err(TableError::invalid)?;
+        Ok(Self { schema: Schema { fields, metadata: table.metadata }, version, append: true })
+    }
+
+    fn into_operation(self, fragments: Vec<DataFragment>) -> Operation {
+        if self.append {
+            return Operation::Append(Append { fragments });
+        }
+        Operation::Overwrite(Overwrite {
+            fragments,
+            fields: self.schema.to_proto(),
+            schema_metadata: self.schema.metadata_to_proto(),
+            version: self.version,
+        })
+    }
+}
+
+/// Cuts batches into fragments of one file each.
+struct Fragments<'a> {
+    store: &'a Store,
+    target: &'a Target,
+    options: &'a WriteOptions,
+    open: Option<(String, FileWriter)>,
+    done: Vec<DataFragment>,
+}
+
+impl Fragments<'_> {
+    async fn write_all(&mut self, mut batches: Batches) -> Result<()> {
+        while let Some(batch) = batches.stream.try_next().await? {
+            let mut batch = arrange(&batch, &self.target.schema)?;
+            while batch.num_rows() > 0 {
+                batch = self.push(batch).await?;
+            }
+        }
+        self.close().await
+    }
+
+    /// Writes as many rows of `batch` as the fragment has room for, and gives back the rest.
+    async fn push(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+        let (name, mut writer) = match self.open.take() {
+            Some(open) => open,
+            None => self.begin().await?,
+        };
+        let room = self.options.max_rows_per_fragment.saturating_sub(writer.rows());
+        let room = usize::try_from(room).unwrap_or(usize::MAX).min(batch.num_rows());
+        // A writer that failed is dropped here, and leaves nothing.
+        writer.push(&batch.slice(0, room)).await?;
+        let full = writer.rows() >= self.options.max_rows_per_fragment
+            || writer.bytes() >= self.options.max_bytes_per_fragment;
+        self.open = Some((name, writer));
+        if full {
+            self.close().await?;
+        }
+        Ok(batch.slice(room, batch.num_rows() - room))
+    }
+
+    async fn begin(&self) -> Result<(String, FileWriter)> {
+        let name = file_name(Uuid::new_v4().into_bytes());
+        let writer = self.store.create(&format!("data/{name}"), self.options.alignment).await?;
+        let options = lance_file::WriteOptions {
+            version: self.target.version,
+            page_bytes: self.options.page_bytes,
+        };
+        Ok((name, FileWriter::new(writer, self.target.schema.clone(), options)?))
+    }
+
+    async fn close(&mut self) -> Result<()> {
+        let Some((path, writer)) = self.open.take() else { return Ok(()) };
+        let written = writer.finish().await?;
+        let (file_major_version, file_minor_version) = written.version.to_manifest();
+        let column_indices = written.columns.iter().map(|column| i32::try_from(*column).unwrap_or(-1));
+        let file = DataFile {
+            path,
+            column_indices: column_indices.collect(),
+            fields: written.fields,
+            file_major_version,
+            file_minor_version,
+            file_size_bytes: written.size,
+            base_id: None,
+        };
+        let fragment = DataFragment { files: vec![file], physical_rows: written.rows, ..Default::default() };
+        self.done.push(fragment);
+        Ok(())
+    }
+}
+
+/// The name of a data file: three random bytes in binary digits, which spread over the partitions of object
+/// stores, and the rest in hexadecimal ones.
+fn file_name(random: [u8; 16]) -> String {
+    let (first, rest) = random.split_at(3);
+    let first = first.iter().map(|byte| format!("{byte:08b}")).collect::<String>();
+    let rest = rest.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    format!("{first}{rest}.lance")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_data_files() {
+        let mut random = [0xab; 16];
+        random[0] = 0b1000_0001;
+        let name = file_name(random);
+        assert_eq!(name, format!("100000011010101110101011{}.lance", "ab".repeat(13)));
+        assert_eq!(name.len(), 56);
+    }
+}
