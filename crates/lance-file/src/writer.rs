@@ -99,6 +99,10 @@ impl FileWriter {
         let path = writer.path().to_string();
         let format = |error| FileError::format(&path, error);
         schema.check_storable(version).map_err(format)?;
+        if let Some(blob) = schema.pre_order().into_iter().find(|field| field.is_blob()) {
+            let path = schema.path(blob.id).unwrap_or_default();
+            return Err(format(FormatError::unsupported(format!("writing blobs (field {path})"))));
+        }
         let options = WriterOptions { version, page_bytes };
         let mut fields = Vec::with_capacity(schema.fields.len());
         let mut writers = Vec::with_capacity(schema.fields.len());

@@ -64,6 +64,10 @@ impl FieldCache {
         let mut indices = vec![];
         let mut columns = vec![];
         for owner in field.column_owners(container.version()) {
+            // A table's schema has the type that people see, the column something else.
+            if owner.is_blob_v2() && !owner.is_packed() {
+                return Err(FormatError::unsupported(format!("reading blobs ({:?})", owner.name)));
+            }
             let index = self.columns.get(&owner.id).copied();
             let column = index.and_then(|index| container.columns.get(usize::try_from(index).ok()?));
             let Some((index, column)) = index.zip(column) else {
