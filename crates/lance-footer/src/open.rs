@@ -95,12 +95,12 @@ impl Open {
             check_aligned(&globals)?;
         }
         let descriptor = descriptor(&globals)?;
-        if descriptor.end() > footer.column_metadata {
+        if descriptor.offset() > footer.column_metadata {
             return Err(FormatError::corrupt(
                 "GBO table",
                 format!(
-                    "global buffer 0 ends at {}, after the start of the column metadata at {}",
-                    descriptor.end(),
+                    "global buffer 0 starts at {}, after the start of the column metadata at {}",
+                    descriptor.offset(),
                     footer.column_metadata
                 ),
             ));
