@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use futures::future::try_join_all;
 use lance_file::{FileReader, OpenOptions, Schema};
 use lance_footer::FormatError;
+use lance_io::IoError;
 use tokio::sync::OnceCell;
 
 use crate::deletion::{self, LiveRows};
@@ -50,7 +51,7 @@ impl Slot {
         let path = deletion::path(message.id, file)
             .map_err(|error| TableError::format(places.root().location(""), error))?;
         let (store, path) = places.deletion_file(file.base_id, path)?;
-        let bytes = store.read_all(&path).await?;
+        let bytes = store.read_all(&path).await.map_err(missing)?;
         let live = deletion::parse(&bytes, file, message)
             .and_then(|deleted| LiveRows::without(rows, &deleted))
             .map_err(|error| TableError::format(store.location(&path), error))?;
@@ -92,7 +93,7 @@ impl Slot {
         };
         let open = || async {
             let (store, path) = places.data_file(file.base, &file.path)?;
-            let source = store.open_file(&path, file.size).await?;
+            let source = store.open_file(&path, file.size).await.map_err(missing)?;
             let corrupt = |reason: String| {
                 TableError::format(store.location(&path), FormatError::corrupt("data file", reason))
             };
@@ -121,5 +122,15 @@ impl Slot {
             Ok(reader)
         };
         cell.get_or_try_init(open).await.cloned()
+    }
+}
+
+/// A file that a manifest lists must be there.
+fn missing(error: IoError) -> TableError {
+    match error {
+        IoError::NotFound { path } => {
+            TableError::format(path, FormatError::corrupt("table", "a file that it lists is not there"))
+        }
+        error => error.into(),
     }
 }

@@ -189,10 +189,8 @@ impl Fragments<'_> {
     async fn begin(&self) -> Result<(String, FileWriter)> {
         let name = file_name(Uuid::new_v4().into_bytes());
         let writer = self.store.create(&format!("data/{name}"), self.options.alignment).await?;
-        let options = lance_file::WriteOptions {
-            version: self.target.version,
-            page_bytes: self.options.page_bytes,
-        };
+        let options =
+            lance_file::WriteOptions { version: self.target.version, page_bytes: self.options.page_bytes };
         Ok((name, FileWriter::new(writer, self.target.schema.clone(), options)?))
     }
 

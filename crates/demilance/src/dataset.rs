@@ -1,0 +1,137 @@
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use lance_io::Store;
+use lance_table::{Batches, Fragment, Manifest, Table, VersionInfo, WriteMode, WriteOptions};
+
+use crate::{Result, Scan};
+
+/// One version of a table, open for reading. Clones are cheap, and share open files and their metadata.
+#[derive(Debug, Clone)]
+pub struct Dataset {
+    table: Table,
+}
+
+/// Says what is opened. Made by [`Dataset::builder`].
+#[derive(Debug, Clone)]
+pub struct DatasetBuilder {
+    uri: String,
+    version: Option<u64>,
+    store: Option<Store>,
+}
+
+impl Dataset {
+    /// Opens the latest version of the table at `uri`, a path or a URL.
+    pub async fn open(uri: &str) -> Result<Self> {
+        Self::builder(uri).load().await
+    }
+
+    /// Opens the table at `uri` in another way than [`Self::open`] does.
+    pub fn builder(uri: &str) -> DatasetBuilder {
+        DatasetBuilder { uri: uri.into(), version: None, store: None }
+    }
+
+    /// Makes, extends or replaces the table at `uri`, as the mode of `options` says.
+    ///
+    /// Nothing appears before all batches were written; then one new version does.
+    pub async fn write(uri: &str, batches: impl Into<Batches>, options: WriteOptions) -> Result<Self> {
+        Self::write_to(Store::open(uri)?, batches, options).await
+    }
+
+    /// The same for the table in `store`.
+    pub async fn write_to(store: Store, batches: impl Into<Batches>, options: WriteOptions) -> Result<Self> {
+        Ok(Table::write(store, batches.into(), options).await?.into())
+    }
+
+    /// Adds rows to the table, and gives the version that has them. Columns go by name; nullable ones may be
+    /// missing. Rows that others added since this version was opened are kept.
+    pub async fn append(&self, batches: impl Into<Batches>) -> Result<Self> {
+        self.append_with(batches, WriteOptions::default()).await
+    }
+
+    /// The same with options, whose mode is not looked at.
+    pub async fn append_with(&self, batches: impl Into<Batches>, options: WriteOptions) -> Result<Self> {
+        let options = WriteOptions { mode: WriteMode::Append, ..options };
+        Ok(self.table.write_after(batches.into(), options).await?.into())
+    }
+
+    /// The version number.
+    pub fn version(&self) -> u64 {
+        self.table.version()
+    }
+
+    /// The schema.
+    pub fn schema(&self) -> SchemaRef {
+        self.table.arrow_schema()
+    }
+
+    /// Rows, less those that were deleted.
+    pub fn count_rows(&self) -> u64 {
+        self.table.rows()
+    }
+
+    /// The fragments, in scan order.
+    pub fn fragments(&self) -> &[Fragment] {
+        self.table.fragments()
+    }
+
+    /// What is stored about this version.
+    pub fn manifest(&self) -> &Manifest {
+        self.table.manifest()
+    }
+
+    /// All versions that there are now, oldest first.
+    pub async fn versions(&self) -> Result<Vec<VersionInfo>> {
+        Ok(self.table.versions().await?)
+    }
+
+    /// A scan of all rows and columns, to be narrowed down.
+    pub fn scan(&self) -> Scan {
+        Scan::new(self.table.clone())
+    }
+
+    /// The rows at `rows`, in the order asked, as often as asked. Rows are counted in scan order, without
+    /// those that were deleted.
+    pub async fn take(&self, rows: &[u64]) -> Result<RecordBatch> {
+        Ok(self.table.take(rows, None, false).await?)
+    }
+
+    /// The same for the fields at the dotted paths `columns`.
+    pub async fn take_columns<C: AsRef<str>>(&self, rows: &[u64], columns: &[C]) -> Result<RecordBatch> {
+        let columns = columns.iter().map(|column| column.as_ref().to_string()).collect::<Vec<_>>();
+        Ok(self.table.take(rows, Some(&columns), false).await?)
+    }
+
+    /// The table below.
+    pub const fn table(&self) -> &Table {
+        &self.table
+    }
+}
+
+impl From<Table> for Dataset {
+    fn from(table: Table) -> Self {
+        Self { table }
+    }
+}
+
+impl DatasetBuilder {
+    /// Opens this version instead of the latest.
+    pub const fn version(mut self, version: u64) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// Opens the table in `store` instead of the one that the URI names.
+    pub fn store(mut self, store: Store) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Opens it.
+    pub async fn load(self) -> Result<Dataset> {
+        let store = match self.store {
+            Some(store) => store,
+            None => Store::open(&self.uri)?,
+        };
+        Ok(Table::open(store, self.version).await?.into())
+    }
+}
