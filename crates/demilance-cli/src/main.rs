@@ -1,1 +1,103 @@
-fn main() {}
+//! The command `demilance`: Lance tables and files from the command line.
+
+mod cat;
+mod demo;
+mod failure;
+mod import;
+mod info;
+mod inspect;
+mod place;
+mod quantity;
+mod source;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::{Parser, Subcommand};
+
+const AFTER_HELP: &str = "\
+Examples:
+  demilance import episodes/ robot.lance       every Parquet, Arrow, CSV or JSON file below episodes/
+  demilance cat robot.lance --rows 0,7,100-109
+  demilance info robot.lance
+  demilance demo                               write and read robot episodes, and see what it costs
+
+A table or file is a path or a URL. Errors are one line, with exit code 1; wrong usage has exit code 2.";
+
+/// Import, read and inspect Lance tables and files.
+#[derive(Debug, Parser)]
+#[command(name = "demilance", version, after_help = AFTER_HELP)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Write Parquet, Arrow, CSV or JSON files to a table.
+    Import(import::Arguments),
+    /// Print rows of a table or of one file.
+    Cat(cat::Arguments),
+    /// Say what a table or a file holds and how it is stored.
+    Info(info::Arguments),
+    /// Show the physical map of one file: every region and page.
+    Inspect(inspect::Arguments),
+    /// Write robot episodes to a table and read training batches from it.
+    Demo(demo::Arguments),
+}
+
+fn main() -> ExitCode {
+    failure::report_panics_in_one_line();
+    let arguments = Arguments::parse();
+    match run(arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}", failure::one_line(&error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("the threads that read and write could not be started")?;
+    runtime.block_on(async {
+        match command {
+            Command::Import(arguments) => import::run(arguments).await,
+            Command::Cat(arguments) => cat::run(arguments).await,
+            Command::Info(arguments) => info::run(arguments).await,
+            Command::Inspect(arguments) => inspect::run(arguments).await,
+            Command::Demo(arguments) => demo::run(arguments).await,
+        }
+    })
+}
+
+/// Writes to stdout, where a reader that went away is an error and not a panic.
+fn print(text: &str) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    Ok(out.flush()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_shows_examples() {
+        for command in Arguments::command().get_subcommands() {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            assert!(help.contains("Examples:"), "{}", command.get_name());
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! `demilance cat`: rows of a table or of one file.
+
+mod binary;
+mod cell;
+mod output;
+mod read;
+mod rows;
+mod table;
+mod text;
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, ValueEnum};
+use futures::StreamExt;
+
+use output::Output;
+use read::{Reading, Selection};
+use rows::RowList;
+
+use crate::quantity;
+
+/// Rows of a table on a terminal when nothing else is said.
+const TABLE_ROWS: u64 = 100;
+
+const AFTER_HELP: &str = "\
+Formats:
+  table    aligned columns; long texts and lists are cut short, binary values show their size. Without
+           --limit or --rows it stops after 100 rows and says how many there are
+  json     one JSON object a line; binary values as hexadecimal digits
+  csv      header and lines; lists and structs as JSON text, nulls as empty cells
+  arrow    an Arrow IPC file
+  parquet  a Parquet file
+With -o the ending of FILE decides if --format is not given.
+
+Examples:
+  demilance cat robot.lance
+  demilance cat robot.lance --rows 3,10-20,5 --columns observation.state,action
+  demilance cat robot.lance --limit 1000 --offset 5000 --format csv | head
+  demilance cat robot.lance --version 2 -o old.parquet
+  demilance cat robot.lance/data/0f3a.lance --format json";
+
+/// What the command is told.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// Table, or one .lance file
+    path: String,
+    /// Columns to read, in this order; a.b is the member b of the struct a
+    #[arg(long, value_name = "A,B.C", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// Rows to read, counted from 0, in this order; both ends of a range are included
+    #[arg(long, value_name = "3,10-20,5")]
+    rows: Option<RowList>,
+    /// Stop after N rows
+    #[arg(long, value_name = "N")]
+    limit: Option<u64>,
+    /// Leave out the first N rows
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    offset: u64,
+    /// Version of the table [default: the latest]
+    #[arg(long, value_name = "N")]
+    version: Option<u64>,
+    /// Add a column _rowid
+    #[arg(long)]
+    with_row_id: bool,
+    /// How to write the rows
+    #[arg(long, value_enum)]
+    format: Option<Format>,
+    /// Write to FILE, which appears when it is whole
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Json,
+    Csv,
+    Arrow,
+    Parquet,
+}
+
+/// Something that writes rows in a format.
+trait Sink {
+    /// Adds rows.
+    fn write(&mut self, batch: &RecordBatch) -> Result<()>;
+
+    /// Writes what is left.
+    fn finish(self: Box<Self>) -> Result<()>;
+}
+
+/// Runs the command.
+pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    let output = arguments.output.as_deref();
+    let format = arguments.format.or_else(|| output.and_then(Format::of)).unwrap_or(Format::Table);
+    if format.is_binary() && output.is_none() && std::io::stdout().is_terminal() {
+        usage("binary formats do not go to a terminal: say -o FILE, or pipe them");
+    }
+    let capped = format == Format::Table && output.is_none() && arguments.limit.is_none();
+    let limit = match arguments.limit {
+        None if capped && arguments.rows.is_none() => Some(TABLE_ROWS),
+        limit => limit,
+    };
+    let reading = Reading::start(&Selection {
+        path: &arguments.path,
+        columns: arguments.columns.as_deref(),
+        rows: arguments.rows.as_ref(),
+        offset: arguments.offset,
+        limit,
+        version: arguments.version,
+        with_row_id: arguments.with_row_id,
+    })
+    .await?;
+    let (out, ending) = Output::open(output)?;
+    let left = reading.left;
+    match print(reading, format, out).await {
+        Err(_) if ending.broken() => return Ok(()),
+        result => result?,
+    }
+    ending.publish()?;
+    if capped && left > 0 {
+        crate::print(&format!("… {} (--limit N shows more)\n", quantity::of(left, "more row")))?;
+    }
+    Ok(())
+}
+
+async fn print(mut reading: Reading, format: Format, out: Output) -> Result<()> {
+    let mut sink = format.sink(out, &reading.schema)?;
+    while let Some(batch) = reading.batches.next().await {
+        sink.write(&batch?)?;
+    }
+    sink.finish()
+}
+
+impl Format {
+    /// The format that the name of a file asks for.
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "json" | "jsonl" | "ndjson" => Some(Self::Json),
+            "csv" => Some(Self::Csv),
+            "arrow" | "feather" | "ipc" => Some(Self::Arrow),
+            "parquet" => Some(Self::Parquet),
+            _ => None,
+        }
+    }
+
+    fn is_binary(self) -> bool {
+        matches!(self, Self::Arrow | Self::Parquet)
+    }
+
+    fn sink(self, out: Output, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
+        Ok(match self {
+            Self::Table => Box::new(table::Table::new(out, SchemaRef::clone(schema))),
+            Self::Json => Box::new(text::Json::new(out)),
+            Self::Csv => Box::new(text::Csv::new(out, schema)?),
+            Self::Arrow => Box::new(binary::Arrow::new(out, schema)?),
+            Self::Parquet => Box::new(binary::Parquet::new(out, SchemaRef::clone(schema))?),
+        })
+    }
+}
+
+/// Ends the command because it was called wrongly.
+fn usage(message: &str) -> ! {
+    crate::Arguments::command().error(ErrorKind::ArgumentConflict, message).exit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_decide_the_format() {
+        assert_eq!(Format::of(Path::new("a.PARQUET")), Some(Format::Parquet));
+        assert_eq!(Format::of(Path::new("a.feather")), Some(Format::Arrow));
+        assert_eq!(Format::of(Path::new("a.jsonl")), Some(Format::Json));
+        assert_eq!(Format::of(Path::new("a.txt")), None);
+    }
+}

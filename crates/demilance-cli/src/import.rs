@@ -1,0 +1,177 @@
+//! `demilance import`: files of rows become a table.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use demilance::file::Batches;
+use demilance::footer::{Alignment, Version};
+use demilance::io::Store;
+use demilance::table::{Table, WriteMode, WriteOptions};
+
+use crate::source::{Progress, Sources, Stream, expand};
+use crate::{place, quantity};
+
+const AFTER_HELP: &str = "\
+Sources are .parquet, .arrow/.feather/.ipc (Arrow IPC, file or stream), .csv (with a header line) and
+.jsonl/.ndjson; a directory stands for all such files below it, in the order of their names. All files make
+one table: their fields must agree. Types of CSV and JSON are inferred from the first rows.
+A name with dots becomes a member of a struct, since Lance has no dots in names: observation.state is then
+the member state of observation, and --columns observation.state still reads it.
+Files are read as a stream, so they may be larger than memory.
+
+Examples:
+  demilance import episode_0.parquet episode_1.parquet robot.lance
+  demilance import data/chunk-000 robot.lance
+  demilance import more.csv robot.lance --mode append
+  demilance import frames.parquet frames.lance --align 4096 --max-rows-per-fragment 100000";
+
+/// What the command is told.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// Files or directories to read
+    #[arg(value_name = "SRC", required = true, num_args = 1..)]
+    sources: Vec<String>,
+    /// Table to write: a path or URL
+    #[arg(value_name = "TABLE", required = true)]
+    table: String,
+    /// What to do with a table that exists: refuse it, add to it, or replace its rows by a new version
+    #[arg(long, value_enum, default_value_t = Mode::Create)]
+    mode: Mode,
+    /// Version of the file format [default: 2.2, or that of the table]
+    #[arg(long, value_enum, value_name = "VERSION")]
+    file_version: Option<FileVersion>,
+    /// Bytes to which buffers are aligned; 4096 suits direct I/O
+    #[arg(long, value_enum, value_name = "BYTES", default_value_t = Align::Bytes64)]
+    align: Align,
+    /// Rows after which a new fragment begins [default: 1048576]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_rows_per_fragment: Option<u64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    Create,
+    Append,
+    Overwrite,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FileVersion {
+    #[value(name = "2.1")]
+    V2_1,
+    #[value(name = "2.2")]
+    V2_2,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Align {
+    #[value(name = "64")]
+    Bytes64,
+    #[value(name = "4096")]
+    Bytes4096,
+}
+
+/// What was written.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    pub(crate) rows: u64,
+    pub(crate) fragments: u64,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    pub(crate) elapsed: Duration,
+    pub(crate) version: u64,
+}
+
+/// Runs the command.
+pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    let options = arguments.options();
+    let table = &arguments.table;
+    let store = place::store(table)?;
+    let paths = expand(&arguments.sources)?;
+    let sources = match arguments.mode {
+        Mode::Append => {
+            let existing = Table::open(store.clone(), None).await.with_context(|| table.clone())?;
+            Sources::open(&paths, Some((table, existing.arrow_schema().as_ref())))?
+        }
+        Mode::Create | Mode::Overwrite => Sources::open(&paths, None)?,
+    };
+    let progress = Progress::over(sources.bytes());
+    let summary = write(&store, sources.stream(progress.clone()), options).await;
+    progress.clear();
+    let summary = summary.with_context(|| table.clone())?;
+    crate::print(&format!("{table}: {}\n", summary.line()))
+}
+
+/// Writes `stream` to the table in `store`.
+pub(crate) async fn write(store: &Store, stream: Stream, options: WriteOptions) -> Result<Summary> {
+    let start = Instant::now();
+    let known: HashSet<u32> = match options.mode {
+        WriteMode::Append => ids(&Table::open(store.clone(), None).await?),
+        _ => HashSet::new(),
+    };
+    let failure = stream.failure();
+    let batches = Batches::new(stream.schema().clone(), stream.into_stream());
+    let table = Table::write(store.clone(), batches, options).await;
+    let table = table.map_err(|error| failure.or(error.into()))?;
+    let mut summary = Summary {
+        rows: 0,
+        fragments: 0,
+        files: 0,
+        bytes: 0,
+        elapsed: start.elapsed(),
+        version: table.version(),
+    };
+    for fragment in table.fragments().iter().filter(|fragment| !known.contains(&fragment.id())) {
+        summary.rows += fragment.rows();
+        summary.fragments += 1;
+        summary.files += fragment.files().len() as u64;
+        summary.bytes += fragment.files().iter().filter_map(|file| file.size).sum::<u64>();
+    }
+    Ok(summary)
+}
+
+fn ids(table: &Table) -> HashSet<u32> {
+    table.fragments().iter().map(|fragment| fragment.id()).collect()
+}
+
+impl Summary {
+    /// `35,965 rows in 1 fragment, 1 file, 9.9 MB in 0.21 s (47.3 MB/s), version 1`.
+    pub(crate) fn line(&self) -> String {
+        format!(
+            "{} in {}, {}, {} in {} ({}), version {}",
+            quantity::of(self.rows, "row"),
+            quantity::of(self.fragments, "fragment"),
+            quantity::of(self.files, "file"),
+            quantity::bytes(self.bytes),
+            quantity::time(self.elapsed),
+            quantity::rate(self.bytes, self.elapsed),
+            self.version
+        )
+    }
+}
+
+impl Arguments {
+    fn options(&self) -> WriteOptions {
+        let default = WriteOptions::default();
+        WriteOptions {
+            mode: match self.mode {
+                Mode::Create => WriteMode::Create,
+                Mode::Append => WriteMode::Append,
+                Mode::Overwrite => WriteMode::Overwrite,
+            },
+            version: self.file_version.map(|version| match version {
+                FileVersion::V2_1 => Version::V2_1,
+                FileVersion::V2_2 => Version::V2_2,
+            }),
+            alignment: match self.align {
+                Align::Bytes64 => Alignment::Bytes64,
+                Align::Bytes4096 => Alignment::Bytes4096,
+            },
+            max_rows_per_fragment: self.max_rows_per_fragment.unwrap_or(default.max_rows_per_fragment),
+            ..default
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! `demilance info`: what a table or a file holds, and how it is stored.
+
+mod columns;
+
+use anyhow::{Context, Result};
+use arrow_schema::Schema;
+use clap::Args;
+use demilance::file::describe::describe;
+use demilance::file::{FileReader, OpenOptions};
+use demilance::io::Store;
+use demilance::table::{DataFile, Table};
+use futures::{StreamExt, TryStreamExt, stream};
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::quantity;
+use columns::Columns;
+
+/// Files whose metadata are read at the same time.
+const OPEN: usize = 8;
+
+const AFTER_HELP: &str = "\
+Every physical column has a line: its type, the bytes that it takes, how many bytes of Arrow memory stand for
+one byte of the file (where that follows from the type), and how its pages are encoded.
+Only metadata are read.
+
+Examples:
+  demilance info robot.lance
+  demilance info robot.lance --version 2
+  demilance info robot.lance/data/0f3a.lance
+  demilance info robot.lance --json | jq .columns";
+
+/// What the command is told.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// Table, or one .lance file
+    path: String,
+    /// Version of the table [default: the latest]
+    #[arg(long, value_name = "N")]
+    version: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    let path = &arguments.path;
+    let (value, text) = match Place::find(path).await? {
+        Place::Table(store) => {
+            of_table(path, store, arguments.version).await.with_context(|| path.clone())?
+        }
+        Place::File(source) => {
+            let file = FileReader::open(source).await?;
+            of_file(path, &file)
+        }
+    };
+    if arguments.json {
+        crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?))
+    } else {
+        crate::print(&text)
+    }
+}
+
+fn of_file(path: &str, file: &FileReader) -> (Value, String) {
+    let mut columns = Columns::default();
+    let description = describe(file);
+    columns.add(&description);
+    let schema = file.schema().to_arrow();
+    let value = json!({
+        "path": path,
+        "kind": "file",
+        "format": file.version().to_string(),
+        "rows": file.rows(),
+        "bytes": description.size,
+        "schema": schema_json(&schema),
+        "columns": columns.json(),
+    });
+    let text = format!(
+        "{path}: one file of {}, format {}, {}\n\n{}\n{}",
+        quantity::bytes(description.size),
+        file.version(),
+        quantity::of(file.rows(), "row"),
+        schema_text(&schema),
+        columns.text()
+    );
+    (value, text)
+}
+
+async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Value, String)> {
+    let table = Table::open(store, version).await?;
+    let versions = table.versions().await?;
+    let files: Vec<&DataFile> = table.fragments().iter().flat_map(|fragment| fragment.files()).collect();
+    let mut formats: Vec<String> = files.iter().map(|file| file.version.to_string()).collect();
+    formats.sort();
+    formats.dedup();
+    let mut columns = Columns::default();
+    let mut opened = stream::iter(&files).map(|file| open(&table, file)).buffered(OPEN);
+    let mut bytes = 0;
+    while let Some(file) = opened.try_next().await? {
+        let description = describe(&file);
+        bytes += description.size;
+        columns.add(&description);
+    }
+    drop(opened);
+    let deleted: u64 = table.fragments().iter().map(|fragment| fragment.deleted_rows()).sum();
+    let schema = table.arrow_schema();
+    let value = json!({
+        "path": path,
+        "kind": "table",
+        "version": table.version(),
+        "versions": versions.iter().map(|version| json!({
+            "version": version.version,
+            "rows": version.rows,
+            "fragments": version.fragments,
+            "time": columns::time(version.timestamp),
+        })).collect::<Vec<_>>(),
+        "format": formats,
+        "rows": table.rows(),
+        "deleted_rows": deleted,
+        "fragments": table.fragments().len(),
+        "files": files.len(),
+        "bytes": bytes,
+        "schema": schema_json(&schema),
+        "columns": columns.json(),
+    });
+    let others = match versions.len() {
+        0 | 1 => "the only one".to_string(),
+        count => format!("of {}", quantity::of(count as u64, "version")),
+    };
+    let deleted = match deleted {
+        0 => String::new(),
+        deleted => format!(" ({} deleted)", quantity::count(deleted)),
+    };
+    let text = format!(
+        "{path}: table, version {} ({others}), format {}\n{}{deleted} in {}, {} of {}\n\n{}\n{}",
+        table.version(),
+        if formats.is_empty() { "unknown".to_string() } else { formats.join(" and ") },
+        quantity::of(table.rows(), "row"),
+        quantity::of(table.fragments().len() as u64, "fragment"),
+        quantity::of(files.len() as u64, "file"),
+        quantity::bytes(bytes),
+        schema_text(&schema),
+        columns.text()
+    );
+    Ok((value, text))
+}
+
+/// Opens a data file with the fields that the table says it has.
+async fn open(table: &Table, file: &DataFile) -> Result<FileReader> {
+    let path = format!("data/{}", file.path);
+    let source = table.store().open_file(&path, file.size).await?;
+    let options = OpenOptions {
+        schema: Some(table.schema().clone()),
+        columns: Some(file.columns.clone()),
+        ..OpenOptions::default()
+    };
+    Ok(FileReader::open_with(source, options).await?)
+}
+
+fn schema_text(schema: &Schema) -> String {
+    let width = schema.fields().iter().map(|field| field.name().chars().count()).max().unwrap_or(0);
+    let lines = schema.fields().iter().map(|field| {
+        let null = if field.is_nullable() { "" } else { ", not null" };
+        format!("  {:width$}  {}{null}\n", field.name(), field.data_type())
+    });
+    format!("schema\n{}", lines.collect::<String>())
+}
+
+fn schema_json(schema: &Schema) -> Value {
+    let fields = schema.fields().iter().map(|field| {
+        json!({
+            "name": field.name(),
+            "type": field.data_type().to_string(),
+            "nullable": field.is_nullable(),
+            "metadata": field.metadata(),
+        })
+    });
+    json!({ "fields": fields.collect::<Vec<_>>(), "metadata": schema.metadata() })
+}
