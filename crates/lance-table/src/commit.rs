@@ -204,3 +204,6 @@ async fn wait(slot: Duration, attempt: u32) {
         Err(_) => sleep(),
     }
 }
+
+#[cfg(all(test, feature = "object-store"))]
+mod tests;

@@ -1,0 +1,297 @@
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use futures::stream::BoxStream;
+use lance_file::proto::Field;
+use lance_footer::Version;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore, PutMode,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult,
+};
+
+use super::*;
+use crate::ops::{Append, Overwrite};
+use crate::proto::{DataFile, DataFragment};
+
+fn fragment(name: &str) -> DataFragment {
+    let file = DataFile {
+        path: name.into(),
+        fields: vec![0],
+        column_indices: vec![0],
+        file_major_version: 2,
+        file_minor_version: 2,
+        ..Default::default()
+    };
+    DataFragment { files: vec![file], physical_rows: 3, ..Default::default() }
+}
+
+fn append(name: &str) -> Operation {
+    Operation::Append(Append { fragments: vec![fragment(name)] })
+}
+
+fn create() -> Operation {
+    let field = Field { name: "a".into(), parent_id: -1, logical_type: "int32".into(), ..Default::default() };
+    Operation::Overwrite(Overwrite {
+        fragments: vec![],
+        fields: vec![field],
+        schema_metadata: Default::default(),
+        version: Version::V2_2,
+    })
+}
+
+async fn names(store: &Store) -> Vec<String> {
+    let found = latest::latest(store).await.unwrap().unwrap();
+    let files = found.manifest.message.fragments.iter().flat_map(|fragment| &fragment.files);
+    files.map(|file| file.path.clone()).collect()
+}
+
+async fn transactions(store: &Store) -> usize {
+    store.list(TRANSACTIONS).await.unwrap().len()
+}
+
+/// Many writers that all read version 1.
+async fn everybody_appends(store: Store) {
+    const WRITERS: usize = 12;
+    commit(&store, 0, create()).await.unwrap();
+    let writers = (0..WRITERS).map(|writer| {
+        let store = store.clone();
+        tokio::spawn(async move { commit(&store, 1, append(&writer.to_string())).await })
+    });
+    let mut versions = vec![];
+    for writer in writers.collect::<Vec<_>>() {
+        versions.push(writer.await.unwrap().unwrap().manifest.version());
+    }
+    versions.sort_unstable();
+    assert_eq!(versions, (2..2 + WRITERS as u64).collect::<Vec<_>>());
+    let all = names(&store).await.into_iter().collect::<BTreeSet<_>>();
+    assert_eq!(all, (0..WRITERS).map(|writer| writer.to_string()).collect());
+    let (listed, _) = latest::list(&store).await.unwrap().unwrap();
+    assert_eq!(listed, (1..2 + WRITERS as u64).collect::<Vec<_>>());
+    // Attempts that failed leave nothing.
+    assert_eq!(transactions(&store).await, 1 + WRITERS);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_appends_in_memory() {
+    everybody_appends(Store::memory()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_appends_in_a_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::local(dir.path());
+    everybody_appends(store.clone()).await;
+    let hint = store.read_all(names::HINT).await.unwrap();
+    assert!(hint.starts_with(b"{\"version\":"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn concurrent_appends_in_an_object_store() {
+    everybody_appends(Store::object(Arc::new(InMemory::new()), "some/table")).await;
+}
+
+#[tokio::test]
+async fn a_table_is_made_once() {
+    let store = Store::memory();
+    let found = commit(&store, 0, create()).await.unwrap();
+    assert_eq!(found.manifest.version(), 1);
+    assert_eq!(found.manifest.message.transaction_file.split_once('-').unwrap().0, "0");
+    assert!(matches!(commit(&store, 0, create()).await, Err(TableError::AlreadyExists { .. })));
+    assert!(matches!(commit(&store, 2, append("a")).await, Err(TableError::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn operations_that_do_not_go_together() {
+    let store = Store::memory();
+    commit(&store, 0, create()).await.unwrap();
+    commit(&store, 1, create()).await.unwrap();
+    let conflict = |result: Result<Found>| match result {
+        Err(TableError::Conflict { version, retryable, .. }) => (version, retryable),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(conflict(commit(&store, 1, append("a")).await), (2, false));
+    assert_eq!(conflict(commit(&store, 1, create()).await), (2, true));
+    commit(&store, 2, append("a")).await.unwrap();
+    // An overwrite goes after appends that it did not see.
+    assert_eq!(commit(&store, 2, create()).await.unwrap().manifest.version(), 4);
+    assert!(names(&store).await.is_empty());
+}
+
+#[tokio::test]
+async fn without_a_transaction_nobody_goes_after() {
+    let store = Store::memory();
+    commit(&store, 0, create()).await.unwrap();
+    let mut found = commit(&store, 1, append("a")).await.unwrap();
+    // Only the file is left, then nothing.
+    found.manifest.transaction = None;
+    let path = Naming::V2.path(2);
+    store.put(&path, found.manifest.to_file().unwrap()).await.unwrap();
+    commit(&store, 1, append("b")).await.unwrap();
+    found.manifest.message.transaction_file.clear();
+    store.put(&path, found.manifest.to_file().unwrap()).await.unwrap();
+    assert!(matches!(commit(&store, 1, append("c")).await, Err(TableError::Conflict { version: 2, .. })));
+}
+
+#[tokio::test]
+async fn old_names_are_kept() {
+    let store = Store::memory();
+    let found = commit(&store, 0, create()).await.unwrap();
+    let other = Store::memory();
+    other.put(&Naming::V1.path(1), found.manifest.to_file().unwrap()).await.unwrap();
+    assert_eq!(commit(&other, 1, append("a")).await.unwrap().naming, Naming::V1);
+    let listed = other.list(names::VERSIONS).await.unwrap();
+    assert_eq!(listed.iter().map(|listed| &listed.name).collect::<Vec<_>>(), ["1.manifest", "2.manifest"]);
+}
+
+#[tokio::test]
+async fn tables_with_unknown_features_are_not_written() {
+    let store = Store::memory();
+    let mut found = commit(&store, 0, create()).await.unwrap();
+    found.manifest.message.writer_feature_flags |= 1 << 17;
+    let path = Naming::V2.path(1);
+    store.put(&path, found.manifest.to_file().unwrap()).await.unwrap();
+    let error = commit(&store, 1, append("a")).await.unwrap_err();
+    assert!(matches!(error, TableError::RefusedFlags { .. }));
+    assert!(error.to_string().contains("writing to a table with object metadata (flag bit 17)"), "{error}");
+}
+
+/// What happens to the next create-only write.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// It takes effect, but is answered as if somebody else had been first.
+    Echo,
+    /// It takes effect, but the answer is lost.
+    LostAnswer,
+    /// It is lost.
+    LostWrite,
+    /// Somebody else is first, and the answer is lost.
+    Beaten,
+}
+
+#[derive(Debug)]
+struct Faulty {
+    inner: InMemory,
+    next: AtomicU8,
+}
+
+impl Faulty {
+    fn set(&self, fault: Fault) {
+        self.next.store(fault as u8, Ordering::SeqCst);
+    }
+
+    fn take(&self) -> Fault {
+        match self.next.swap(0, Ordering::SeqCst) {
+            0 => Fault::None,
+            1 => Fault::Echo,
+            2 => Fault::LostAnswer,
+            3 => Fault::LostWrite,
+            _ => Fault::Beaten,
+        }
+    }
+}
+
+impl std::fmt::Display for Faulty {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("faulty")
+    }
+}
+
+#[async_trait::async_trait]
+impl ObjectStore for Faulty {
+    async fn put_opts(
+        &self,
+        location: &Path,
+        payload: PutPayload,
+        options: PutOptions,
+    ) -> object_store::Result<PutResult> {
+        let fault = if options.mode == PutMode::Create { self.take() } else { Fault::None };
+        let lost = || object_store::Error::Generic { store: "faulty", source: "lost".into() };
+        match fault {
+            Fault::None => return self.inner.put_opts(location, payload, options).await,
+            Fault::LostWrite => return Err(lost()),
+            Fault::Beaten => {
+                let first = PutPayload::from(others_manifest());
+                self.inner.put_opts(location, first, options).await?;
+            }
+            Fault::Echo | Fault::LostAnswer => {
+                self.inner.put_opts(location, payload, options).await?;
+            }
+        }
+        if fault == Fault::Echo {
+            let path = location.to_string();
+            return Err(object_store::Error::AlreadyExists { path, source: "exists".into() });
+        }
+        Err(lost())
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        location: &Path,
+        options: PutMultipartOptions,
+    ) -> object_store::Result<Box<dyn MultipartUpload>> {
+        self.inner.put_multipart_opts(location, options).await
+    }
+
+    async fn get_opts(&self, location: &Path, options: GetOptions) -> object_store::Result<GetResult> {
+        self.inner.get_opts(location, options).await
+    }
+
+    fn delete_stream(
+        &self,
+        locations: BoxStream<'static, object_store::Result<Path>>,
+    ) -> BoxStream<'static, object_store::Result<Path>> {
+        self.inner.delete_stream(locations)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, object_store::Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> object_store::Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> object_store::Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// Version 2 as somebody else made it.
+fn others_manifest() -> Bytes {
+    let Operation::Overwrite(create) = create() else { panic!("no overwrite") };
+    let mut manifest = create.apply(None, SystemTime::now()).unwrap();
+    manifest.message.version = 2;
+    let operation = Some(append("theirs").to_proto());
+    manifest.transaction = Some(Transaction { uuid: "theirs".into(), operation, ..Default::default() });
+    manifest.to_file().unwrap()
+}
+
+#[tokio::test]
+async fn lost_answers() {
+    for fault in [Fault::Echo, Fault::LostAnswer, Fault::LostWrite, Fault::Beaten] {
+        let faulty = Arc::new(Faulty { inner: InMemory::new(), next: AtomicU8::new(0) });
+        let store = Store::object(Arc::clone(&faulty) as Arc<dyn ObjectStore>, "table");
+        commit(&store, 0, create()).await.unwrap();
+        faulty.set(fault);
+        let result = commit(&store, 1, append("ours")).await;
+        match fault {
+            Fault::None | Fault::Echo | Fault::LostAnswer => {
+                assert_eq!(result.unwrap().manifest.version(), 2, "{fault:?}");
+                assert_eq!(names(&store).await, ["ours"], "{fault:?}");
+            }
+            Fault::LostWrite => {
+                // It may still arrive, so the transaction stays.
+                assert!(matches!(result, Err(TableError::UnknownOutcome { version: 2, .. })), "{result:?}");
+                assert_eq!(transactions(&store).await, 2);
+            }
+            Fault::Beaten => {
+                assert!(matches!(result, Err(TableError::Io(IoError::Store { .. }))), "{result:?}");
+                assert_eq!(transactions(&store).await, 1);
+            }
+        }
+    }
+}
