@@ -35,7 +35,7 @@ pub(crate) enum Sink {
     Memory(MemorySink),
     #[cfg(feature = "object-store")]
     Object(ObjectSink),
-    /// A write failed.
+    /// A write failed or was not awaited to its end.
     Failed,
 }
 
@@ -73,6 +73,7 @@ impl Sink {
             }
             #[cfg(feature = "object-store")]
             Self::Object(sink) => sink.write(bytes).await,
+            // The writer does not come here.
             Self::Failed => Ok(()),
         }
     }
@@ -114,15 +115,15 @@ impl AlignedWriter {
 
     /// Writes `bytes` right after what was written before.
     pub async fn raw(&mut self, bytes: Bytes) -> Result<(), IoError> {
-        if matches!(self.sink, Sink::Failed) {
-            return Err(self.failed_before());
-        }
         let len = bytes.len() as u64;
-        if let Err(error) = self.sink.write(bytes).await {
-            // Drops the sink, and with it what it wrote.
-            self.sink = Sink::Failed;
-            return Err(error);
-        }
+        // An error, or a future that is dropped half way, drops the sink and with it what it wrote: bytes may
+        // be missing from here on.
+        let mut sink = match std::mem::replace(&mut self.sink, Sink::Failed) {
+            Sink::Failed => return Err(self.failed_before()),
+            sink => sink,
+        };
+        sink.write(bytes).await?;
+        self.sink = sink;
         self.position += len;
         Ok(())
     }
@@ -140,7 +141,7 @@ impl AlignedWriter {
     }
 
     fn failed_before(&self) -> IoError {
-        let source = std::io::Error::other("an earlier write to this file failed");
+        let source = std::io::Error::other("an earlier write to this file failed or was cancelled");
         IoError::Io { path: self.path.clone(), source }
     }
 }

@@ -161,6 +161,17 @@ async fn a_failed_publication_leaves_nothing() {
     assert_eq!(names(&store, "").await, ["x"]);
 }
 
+#[tokio::test]
+async fn a_write_below_a_file_is_refused_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::local(directory.path());
+    store.put("file", Bytes::new()).await.unwrap();
+    let error = store.create("file/x", Alignment::Bytes64).await.unwrap_err();
+    assert!(error.to_string().contains("file/x"), "{error}");
+    assert!(store.put_if_absent("file/x", Bytes::new()).await.is_err());
+    assert_eq!(names(&store, "").await, ["file"]);
+}
+
 #[cfg(feature = "object-store")]
 mod uploads {
     use std::fmt;
@@ -333,6 +344,21 @@ mod uploads {
         assert!(writer.raw(vec![1; 9_000_000].into()).await.is_err());
         assert!(writer.raw("more".into()).await.unwrap_err().to_string().contains("earlier write"));
         assert!(writer.finish().await.is_err());
+    }
+
+    #[tokio::test]
+    async fn a_writer_whose_write_was_cancelled_stays_failed() {
+        let (store, log) = faulty(None);
+        let mut writer = store.create("x", Alignment::Bytes64).await.unwrap();
+        // More parts than are sent at a time, so that the write has to wait.
+        let write = writer.raw(vec![1; 60_000_000].into());
+        assert!(futures::future::poll_immediate(write).await.is_none());
+        assert!(writer.raw("more".into()).await.unwrap_err().to_string().contains("cancelled"));
+        assert!(writer.finish().await.is_err());
+        while log.count("abort") == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert!(store.list("").await.unwrap().is_empty());
     }
 }
 
