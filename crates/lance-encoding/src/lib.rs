@@ -9,6 +9,7 @@
 
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod block;
 #[allow(dead_code, reason = "the layouts that use it follow")]
 mod bounds;
 #[allow(dead_code, reason = "the layouts that use it follow")]
@@ -18,8 +19,14 @@ mod kernel;
 mod layers;
 pub mod proto;
 mod reader;
+mod rules;
+mod rules;
+mod scheme;
+mod scheme;
 #[allow(dead_code, reason = "the layouts that use it follow")]
 mod storage;
+mod structural;
+mod structural;
 #[allow(dead_code, reason = "the layouts that use it follow")]
 mod validity;
 #[allow(dead_code, reason = "the layouts that use it follow")]

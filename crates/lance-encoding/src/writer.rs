@@ -3,7 +3,9 @@
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
 use bytes::Bytes;
-use lance_footer::{FormatError, Result, Version};
+use lance_footer::{Result, Version};
+
+use crate::structural::write::StructuralWriter;
 
 /// How fields are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,6 +63,5 @@ pub struct EncodedPage {
 
 /// A writer of the top-level field `field`. An error if the version cannot hold its type.
 pub fn field_writer(field: &Field, options: &WriterOptions) -> Result<Box<dyn FieldWriter>> {
-    let _ = field;
-    Err(FormatError::unsupported(format!("writing file version {}", options.version)))
+    Ok(Box::new(StructuralWriter::new(field, options)?))
 }

@@ -26,6 +26,16 @@ pub(crate) trait Word: ArrowNativeType + Default {
     /// Reads little-endian words; as many as both have.
     fn read(bytes: &[u8], out: &mut [Self]);
 
+    /// Appends `words`, little-endian.
+    fn write(words: &[Self], out: &mut Vec<u8>);
+
+    /// Bits that the largest of `values` needs.
+    fn width(values: &[Self]) -> usize;
+
+    /// Packs the low `width` bits of each value into the first words of `out`. False, and nothing done, if
+    /// `width` is more than [`Self::BITS`].
+    fn pack_vector(width: usize, values: &[Self; VECTOR], out: &mut [Self; VECTOR]) -> bool;
+
     /// Unpacks a vector of `width` bits a value from `packed`. False, and nothing done, if `width` is more than
     /// [`Self::BITS`] or `packed` has too few words.
     fn unpack_vector(width: usize, packed: &[Self], out: &mut [Self; VECTOR]) -> bool;
@@ -45,6 +55,32 @@ macro_rules! word {
                 let (words, _) = bytes.as_chunks::<{ $bits / 8 }>();
                 for (value, word) in out.iter_mut().zip(words) {
                     *value = Self::from_le_bytes(*word);
+                }
+            }
+
+            fn write(words: &[Self], out: &mut Vec<u8>) {
+                out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            }
+
+            fn width(values: &[Self]) -> usize {
+                let all = values.iter().fold(0, |all, value| all | value);
+                $bits - all.leading_zeros() as usize
+            }
+
+            fn pack_vector(width: usize, values: &[Self; VECTOR], out: &mut [Self; VECTOR]) -> bool {
+                match width {
+                    0 => true,
+                    $($width => {
+                        const WORDS: usize = VECTOR * $width / $bits;
+                        match out.first_chunk_mut::<WORDS>() {
+                            Some(out) => {
+                                <Self as BitPacking>::pack::<$width, WORDS>(values, out);
+                                true
+                            }
+                            None => false,
+                        }
+                    })*
+                    _ => false,
                 }
             }
 
@@ -115,6 +151,10 @@ pub(crate) mod tests {
             let mut out = [T::default(); VECTOR];
             assert!(T::unpack_vector(width, &packed, &mut out));
             assert!(out.iter().zip(values).all(|(a, b)| (*a).into() == b), "{} bits to {width}", T::BITS);
+            assert_eq!(T::width(&out), width);
+            let mut again = [T::default(); VECTOR];
+            assert!(T::pack_vector(width, &out, &mut again));
+            assert!(again.starts_with(&packed), "{} bits to {width}", T::BITS);
         }
     }
 

@@ -1,0 +1,102 @@
+//! Schemes: the ways in which the values of a mini-block page can be encoded.
+//!
+//! The list is open: a scheme says how many bytes it would take, and the smallest is used. To add one, write
+//! its file and put it into the list below.
+
+mod bitpacking;
+mod fixed_size_list;
+mod flat;
+mod variable;
+
+use std::ops::Range;
+
+use lance_footer::{FormatError, Result};
+
+pub(crate) use fixed_size_list::{encoding as fixed_size_list, zipped as zipped_fixed_size_list};
+pub(crate) use flat::encoding as flat;
+pub(crate) use variable::{block as variable_block, encoding as variable};
+
+use crate::block::Block;
+use crate::proto::CompressiveEncoding;
+
+/// The schemes that are tried, the preferred first where estimates are the same.
+static SCHEMES: &[&dyn Scheme] =
+    &[&flat::FlatScheme, &variable::VariableScheme, &fixed_size_list::ListScheme, &bitpacking::InlineScheme];
+
+/// Bytes of values that a chunk should have: two sectors of a disk, less room for levels.
+const CHUNK_BYTES: usize = 8186;
+
+/// Values that a chunk may have.
+const CHUNK_VALUES: usize = 4096;
+
+/// A way to encode the values of a mini-block page.
+pub(crate) trait Scheme: Sync {
+    /// About how many bytes `block` would take; none if it cannot be encoded in this way.
+    fn estimate(&self, block: &Block) -> Option<u64>;
+
+    /// Encodes `block`, chunk by chunk.
+    fn encode<'a>(&self, block: &'a Block) -> Result<Box<dyn Chunks + 'a>>;
+}
+
+/// The values of a page while they are cut into chunks.
+pub(crate) trait Chunks {
+    /// What the page says of it.
+    fn encoding(&self) -> CompressiveEncoding;
+
+    /// Buffers that each chunk has.
+    fn buffers(&self) -> usize {
+        1
+    }
+
+    /// How many of the `left` values from `start` on the next chunk should have: all, or a power of two of 2
+    /// or more.
+    fn count(&self, start: usize, left: usize) -> usize;
+
+    /// Writes the buffers of a chunk.
+    fn write(&mut self, values: Range<usize>, out: &mut ChunkBuffers) -> Result<()>;
+}
+
+/// Where the value buffers of a chunk are put.
+pub(crate) struct ChunkBuffers<'a> {
+    bytes: &'a mut Vec<u8>,
+    sizes: &'a mut Vec<usize>,
+}
+
+impl<'a> ChunkBuffers<'a> {
+    /// Appends to `bytes`, whose length is a multiple of 8, and puts the size of each buffer into `sizes`.
+    pub(crate) const fn new(bytes: &'a mut Vec<u8>, sizes: &'a mut Vec<usize>) -> Self {
+        Self { bytes, sizes }
+    }
+
+    /// Adds a buffer, whose bytes `write` appends.
+    pub(crate) fn buffer(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        let start = self.bytes.len();
+        write(self.bytes);
+        self.sizes.push(self.bytes.len() - start);
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+    }
+}
+
+/// Encodes `block` with the scheme that takes the fewest bytes.
+pub(crate) fn choose(block: &Block) -> Result<Box<dyn Chunks + '_>> {
+    let mut best: Option<(u64, &dyn Scheme)> = None;
+    for scheme in SCHEMES {
+        if let Some(bytes) = scheme.estimate(block)
+            && best.is_none_or(|(least, _)| bytes < least)
+        {
+            best = Some((bytes, *scheme));
+        }
+    }
+    match best {
+        Some((_, scheme)) => scheme.encode(block),
+        None => Err(FormatError::unsupported("no scheme for these values")),
+    }
+}
+
+/// The largest power of two of values of `bits` bits that makes a chunk, at least 2; all that are `left` if
+/// that is no more.
+fn fixed_count(bits: usize, left: usize) -> usize {
+    let fits = (CHUNK_BYTES * 8 / bits.max(1)).clamp(2, CHUNK_VALUES);
+    let count = 1 << fits.ilog2();
+    count.min(left)
+}

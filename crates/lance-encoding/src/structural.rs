@@ -1,0 +1,3 @@
+//! Structural encodings: versions 2.1 and later.
+
+pub(crate) mod write;

@@ -1,0 +1,186 @@
+//! Full-zip pages: wide values, each with its levels.
+//!
+//! ```text
+//! buffer 0       records: control word | value
+//! buffer 1       rows + 1 offsets of records; with lists, or if values vary in width
+//!
+//! control word   repetition << bits_def | definition, in 0, 1, 2 or 4 bytes
+//! value          fixed width: its bytes, unless the entry owns no slot
+//!                strings: length | bytes, unless it is missing
+//! ```
+
+use arrow_buffer::Buffer;
+use bytes::Bytes;
+use lance_footer::{FormatError, Result};
+
+use super::page::Page;
+use crate::block::{Block, Offsets, shared};
+use crate::kernel::bitpack::Word;
+use crate::proto::page_layout::Layout;
+use crate::proto::{FullZipLayout, full_zip_layout::Details};
+use crate::scheme::{fixed_size_list, flat, variable, zipped_fixed_size_list};
+
+/// `page`, whose values are `values`; none if values of this type are not whole bytes.
+pub(super) fn encode(page: &Page, values: &[Block]) -> Result<Option<(Layout, Vec<Vec<Bytes>>)>> {
+    let control = Control::new(page);
+    let (details, encoding, buffers) = match values.first() {
+        Some(Block::Variable { .. }) => {
+            let Block::Variable { offsets, data } = Block::concat(values)? else { return Ok(None) };
+            let width = offsets.width();
+            let details = Details::BitsPerOffset(u32::try_from(width * 8).unwrap_or_default());
+            (details, variable(width), strings(page, &control, &offsets, &data)?)
+        }
+        _ => {
+            let Some((width, encoding, parts)) = fixed(values)? else { return Ok(None) };
+            let bits = u32::try_from(width.saturating_mul(8))
+                .map_err(|_| FormatError::unsupported("values of 512 MiB or more"))?;
+            (Details::BitsPerValue(bits), encoding, fixed_records(page, &control, width, parts))
+        }
+    };
+    let count = |n: usize| {
+        u32::try_from(n).map_err(|_| FormatError::unsupported("a page with more than 2^32 entries"))
+    };
+    let layout = FullZipLayout {
+        bits_rep: control.bits_rep,
+        bits_def: control.bits_def,
+        num_items: count(page.entries)?,
+        num_visible_items: count(page.visible())?,
+        value_compression: Some(encoding),
+        layers: page.layers(),
+        details: Some(details),
+    };
+    Ok(Some((Layout::FullZipLayout(layout), buffers)))
+}
+
+/// The levels in front of records.
+struct Control {
+    bits_rep: u32,
+    bits_def: u32,
+    /// Bytes.
+    width: usize,
+}
+
+impl Control {
+    fn new(page: &Page) -> Self {
+        let bits = |levels: &Option<Vec<u16>>| levels.as_deref().map_or(0, u16::width);
+        let (rep, def) = (bits(&page.levels.repetition), bits(&page.levels.definition));
+        let width = match rep + def {
+            0 => 0,
+            1..=8 => 1,
+            9..=16 => 2,
+            _ => 4,
+        };
+        // At most 16 bits each.
+        let bits = |bits: usize| u32::try_from(bits).unwrap_or_default();
+        Self { bits_rep: bits(rep), bits_def: bits(def), width }
+    }
+
+    fn write(&self, entry: Entry, out: &mut Vec<u8>) {
+        let word = u32::from(entry.repetition) << self.bits_def | u32::from(entry.definition);
+        out.extend_from_slice(word.to_le_bytes().get(..self.width).unwrap_or_default());
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    repetition: u16,
+    definition: u16,
+}
+
+fn entries(page: &Page) -> impl Iterator<Item = Entry> + '_ {
+    let at = |levels: &Option<Vec<u16>>, entry: usize| {
+        levels.as_ref().and_then(|levels| levels.get(entry)).copied().unwrap_or(0)
+    };
+    (0..page.entries).map(move |entry| Entry {
+        repetition: at(&page.levels.repetition, entry),
+        definition: at(&page.levels.definition, entry),
+    })
+}
+
+/// Values of fixed width: their bytes, what they are, and all of them in parts.
+type Fixed = (usize, crate::proto::CompressiveEncoding, Vec<Buffer>);
+
+fn fixed(values: &[Block]) -> Result<Option<Fixed>> {
+    match values.first() {
+        Some(Block::Fixed { width, .. }) => {
+            let parts = values.iter().filter_map(Block::fixed_bytes).cloned().collect();
+            Ok(Some((*width, flat(*width as u64 * 8), parts)))
+        }
+        Some(Block::Bits(_)) => {
+            let parts = values.iter().filter_map(|block| match block {
+                Block::Bits(bits) => Some(bits.iter().map(u8::from).collect::<Vec<_>>().into()),
+                _ => None,
+            });
+            Ok(Some((1, flat(8), parts.collect())))
+        }
+        Some(Block::FixedSizeList { .. }) => {
+            // All values have bitmaps if one has.
+            let block = Block::concat(values)?;
+            let zipped = zipped_fixed_size_list(&block).zip(fixed_size_list(&block));
+            Ok(zipped.map(|((width, bytes), encoding)| (width, encoding, vec![bytes])))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn fixed_records(page: &Page, control: &Control, width: usize, parts: Vec<Buffer>) -> Vec<Vec<Bytes>> {
+    if control.width == 0 {
+        return vec![parts.into_iter().map(shared).collect()];
+    }
+    let (top, max_visible) = (page.numbering.max_repetition(), page.numbering.max_visible());
+    let mut out = Vec::with_capacity(page.entries * control.width + page.visible() * width);
+    let mut rows = vec![];
+    let mut values = parts.iter().flat_map(|part| part.chunks_exact(width));
+    for entry in entries(page) {
+        if top > 0 && entry.repetition == top {
+            rows.push(out.len());
+        }
+        control.write(entry, &mut out);
+        if entry.definition <= max_visible {
+            out.extend_from_slice(values.next().unwrap_or_default());
+        }
+    }
+    if top == 0 {
+        return vec![vec![out.into()]];
+    }
+    rows.push(out.len());
+    vec![vec![out.into()], vec![index(&rows).into()]]
+}
+
+fn strings(page: &Page, control: &Control, offsets: &Offsets, data: &[u8]) -> Result<Vec<Vec<Bytes>>> {
+    let (top, max_visible) = (page.numbering.max_repetition(), page.numbering.max_visible());
+    let bytes = offsets.at(offsets.len()) - offsets.at(0);
+    let mut out = Vec::with_capacity(page.entries * control.width + offsets.len() * offsets.width() + bytes);
+    let mut rows = Vec::with_capacity(page.rows + 1);
+    let mut value = 0;
+    for entry in entries(page) {
+        if entry.repetition == top {
+            rows.push(out.len());
+        }
+        control.write(entry, &mut out);
+        if entry.definition == 0 {
+            let range = offsets.range(value);
+            let length = range.len().to_le_bytes();
+            out.extend_from_slice(length.get(..offsets.width()).unwrap_or_default());
+            out.extend_from_slice(data.get(range).unwrap_or_default());
+        }
+        value += usize::from(entry.definition <= max_visible);
+    }
+    rows.push(out.len());
+    Ok(vec![vec![out.into()], vec![index(&rows).into()]])
+}
+
+/// `offsets`, of which the last is the largest, in the fewest bytes each.
+fn index(offsets: &[usize]) -> Vec<u8> {
+    let width = match offsets.last().copied().unwrap_or(0) {
+        0..=0xff => 1,
+        0x100..=0xffff => 2,
+        0x1_0000..=0xffff_ffff => 4,
+        _ => 8,
+    };
+    let mut out = Vec::with_capacity(offsets.len() * width);
+    for offset in offsets {
+        out.extend_from_slice(offset.to_le_bytes().get(..width).unwrap_or_default());
+    }
+    out
+}

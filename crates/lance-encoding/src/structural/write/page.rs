@@ -1,0 +1,246 @@
+//! What a page holds, which layout it gets, and where it must be cut for the sake of its levels.
+
+use arrow_array::ArrayRef;
+use bytes::Bytes;
+use lance_footer::{FormatError, Result};
+
+use super::levels::LevelCodec;
+use super::number::number;
+use super::path::{LeafKind, LeafPath, Nesting};
+use super::shred::Shredded;
+use super::{constant, full_zip, mini_block};
+use crate::block::Block;
+use crate::proto::page_layout::Layout;
+use crate::rules::Rules;
+use crate::{Levels, Numbering};
+
+/// Values from this many bytes on are wide: each is found by itself instead of with its neighbours.
+const WIDE: usize = 256;
+
+/// Bits that the levels of a chunk may take.
+const LEVEL_BITS: usize = 131_072;
+
+/// A page in bytes.
+#[derive(Debug)]
+pub(super) struct Laid {
+    /// Top-level rows.
+    pub(super) rows: usize,
+    pub(super) layout: Layout,
+    pub(super) buffers: Vec<Vec<Bytes>>,
+}
+
+/// The contents of a page.
+#[derive(Debug)]
+pub(super) struct Page {
+    pub(super) rows: usize,
+    /// Positions in the levels; rows if there are none.
+    pub(super) entries: usize,
+    pub(super) numbering: Numbering,
+    pub(super) levels: Levels,
+    /// The values of the entries that own one, in order.
+    pub(super) values: Vec<Block>,
+}
+
+impl Page {
+    fn new(shredded: &Shredded, path: &LeafPath) -> Result<Self> {
+        let nesting: Vec<Nesting> = path.steps.iter().map(|step| step.nesting).collect();
+        let (numbering, definition) = number(shredded.codes.as_deref(), &nesting)?;
+        Ok(Self {
+            rows: shredded.rows,
+            entries: shredded.entries,
+            numbering,
+            levels: Levels { repetition: shredded.repetition.clone(), definition },
+            values: shredded.values.clone(),
+        })
+    }
+
+    /// Slots in the value stream.
+    pub(super) fn visible(&self) -> usize {
+        self.values.iter().map(Block::len).sum()
+    }
+
+    /// Whether each value slot holds a value; none if all do.
+    pub(super) fn validity(&self) -> Option<impl Iterator<Item = bool> + Clone + '_> {
+        let max_visible = self.numbering.max_visible();
+        let definition = self.levels.definition.as_ref()?;
+        Some(definition.iter().filter(move |level| **level <= max_visible).map(|level| *level == 0))
+    }
+
+    /// The layers, as a layout names them.
+    pub(super) fn layers(&self) -> Vec<i32> {
+        self.numbering.layers().iter().map(|layer| layer.to_proto()).collect()
+    }
+
+    /// Whether there is no value at all.
+    fn is_missing(&self) -> bool {
+        match &self.levels.definition {
+            Some(definition) => definition.iter().all(|level| *level != 0),
+            None => self.visible() == 0,
+        }
+    }
+}
+
+/// The pages that hold `shredded`: one, unless its levels do not fit into one.
+pub(super) fn lay_out(
+    shredded: &Shredded,
+    path: &LeafPath,
+    dictionary: Option<&ArrayRef>,
+    rules: &Rules,
+) -> Result<Vec<Laid>> {
+    let page = Page::new(shredded, path)?;
+    let laid = |(layout, buffers)| Ok(vec![Laid { rows: page.rows, layout, buffers }]);
+    if path.kind == LeafKind::EmptyStruct {
+        if page.levels != Levels::default() {
+            let what = format!("nulls at or above the empty struct `{}`, or a list above it", path.name());
+            return Err(FormatError::unsupported(what));
+        }
+        return laid(constant::empty_struct());
+    }
+    if page.is_missing() {
+        return laid(constant::all_missing(&page, rules));
+    }
+    if rules.constant_values
+        && dictionary.is_none()
+        && let Some(page) = constant::one_value(&page)
+    {
+        return laid(page);
+    }
+    let fail = |error| named(error, path);
+    let values = prepared(&page)?;
+    let (widest, zippable) = (widest(&values), dictionary.is_none());
+    if zippable
+        && widest >= WIDE
+        && let Some(page) = full_zip::encode(&page, &values).map_err(fail)?
+    {
+        return laid(page);
+    }
+    let limit = level_limit(&page.levels);
+    if longest_gap(&page) <= limit.saturating_sub(2) / 3 {
+        let block = Block::concat(&values)?;
+        return laid(mini_block::encode(&page, &block, dictionary, limit, rules).map_err(fail)?);
+    }
+    let cuts = cuts(&page, limit);
+    if let [_] = cuts.as_slice()
+        && page.entries > limit
+    {
+        // One row has so many missing lists that no chunk can hold them.
+        if zippable && let Some(page) = full_zip::encode(&page, &values).map_err(fail)? {
+            return laid(page);
+        }
+        let what = format!("a row of {} list entries in the field `{}`", page.entries, path.name());
+        return Err(FormatError::unsupported(what));
+    }
+    if cuts.len() < 2 {
+        let block = Block::concat(&values)?;
+        return laid(mini_block::encode(&page, &block, dictionary, limit, rules).map_err(fail)?);
+    }
+    let mut pages = vec![];
+    for piece in split(shredded, &cuts, page.numbering.max_repetition(), path)? {
+        pages.extend(lay_out(&piece, path, dictionary, rules)?);
+    }
+    Ok(pages)
+}
+
+/// The values with nothing left in the strings that are missing.
+fn prepared(page: &Page) -> Result<Vec<Block>> {
+    match (page.values.first(), page.validity()) {
+        (Some(Block::Variable { .. }), validity) => {
+            let block = Block::concat(&page.values)?;
+            Ok(vec![match validity {
+                Some(validity) => block.without(validity)?,
+                None => block,
+            }])
+        }
+        _ => Ok(page.values.clone()),
+    }
+}
+
+/// Bytes of the longest value. Lists of bits count nothing: bits cannot always be zipped.
+fn widest(values: &[Block]) -> usize {
+    fn of(block: &Block) -> usize {
+        match block {
+            Block::Null(_) | Block::Bits(_) => 0,
+            Block::Fixed { width, .. } => *width,
+            Block::Variable { offsets, .. } => offsets.longest(),
+            Block::FixedSizeList { dimension, items, .. } => dimension.saturating_mul(of(items)),
+        }
+    }
+    values.iter().map(of).max().unwrap_or(0)
+}
+
+/// Entries that a chunk may have.
+fn level_limit(levels: &Levels) -> usize {
+    let bits = |levels: &Option<Vec<u16>>| levels.as_deref().map_or(0, |l| LevelCodec::choose(l).bits());
+    let bits = bits(&levels.repetition) + bits(&levels.definition);
+    (LEVEL_BITS / bits.max(1)).min(usize::from(u16::MAX))
+}
+
+/// The most entries without a value slot that follow one another.
+fn longest_gap(page: &Page) -> usize {
+    let max_visible = page.numbering.max_visible();
+    let (mut longest, mut gap) = (0, 0);
+    if page.numbering.max_definition() > max_visible {
+        for level in page.levels.definition.iter().flatten() {
+            gap = if *level > max_visible { gap + 1 } else { 0 };
+            longest = longest.max(gap);
+        }
+    }
+    longest
+}
+
+/// Where the pieces end, in entries: at ends of rows, with at most `limit` entries unless a row has more.
+fn cuts(page: &Page, limit: usize) -> Vec<usize> {
+    let top = page.numbering.max_repetition();
+    let mut cuts = vec![];
+    let (mut start, mut row) = (0, 0);
+    for (entry, level) in page.levels.repetition.iter().flatten().enumerate().skip(1) {
+        if *level == top {
+            if entry - start > limit && row > start {
+                cuts.push(row);
+                start = row;
+            }
+            row = entry;
+        }
+    }
+    if page.entries - start > limit && row > start {
+        cuts.push(row);
+    }
+    cuts.push(page.entries);
+    cuts
+}
+
+fn split(shredded: &Shredded, cuts: &[usize], top: u16, path: &LeafPath) -> Result<Vec<Shredded>> {
+    let values = Block::concat(&shredded.values)?;
+    // The codes of entries without a slot start at the innermost list.
+    let inside = path.steps.iter().rev().take_while(|step| step.nesting != Nesting::List).count();
+    let first_hidden = super::shred::null_code(u16::try_from(inside).unwrap_or(u16::MAX));
+    let (mut start, mut value) = (0, 0);
+    let mut pieces = vec![];
+    for end in cuts {
+        let cut = |levels: &Option<Vec<u16>>| {
+            levels.as_ref().map(|levels| levels.get(start..*end).unwrap_or_default().to_vec())
+        };
+        let (repetition, codes) = (cut(&shredded.repetition), cut(&shredded.codes));
+        let hidden = codes.iter().flatten().filter(|code| **code >= first_hidden).count();
+        let next = value + (end - start) - hidden;
+        pieces.push(Shredded {
+            rows: repetition.iter().flatten().filter(|level| **level == top).count(),
+            entries: end - start,
+            repetition,
+            codes,
+            values: vec![values.slice(value..next)],
+        });
+        (start, value) = (*end, next);
+    }
+    Ok(pieces)
+}
+
+/// The same error, with the name of the field.
+fn named(error: FormatError, path: &LeafPath) -> FormatError {
+    match error {
+        FormatError::Unsupported { what } => {
+            FormatError::unsupported(format!("writing field `{}`: {what}", path.name()))
+        }
+        other => other,
+    }
+}

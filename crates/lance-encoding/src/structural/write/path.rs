@@ -1,0 +1,172 @@
+//! The leaves of a field, how each is reached, and what cannot be written.
+
+use arrow_schema::{DataType, Field};
+use lance_footer::{FormatError, Result};
+
+use crate::is_packed;
+
+/// More nesting than this is refused, as the reader does.
+const MAX_LAYERS: usize = 1024;
+
+/// How a leaf column is reached from its top-level field.
+#[derive(Debug, Clone)]
+pub(super) struct LeafPath {
+    /// From the top-level field down; the last is the leaf.
+    pub(super) steps: Vec<Step>,
+    /// What the leaf holds.
+    pub(super) kind: LeafKind,
+}
+
+/// One layer on the way to a leaf.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    /// Dotted name of the field, for errors.
+    pub(super) name: String,
+    /// Whether its schema admits nulls.
+    pub(super) nullable: bool,
+    /// What it is.
+    pub(super) nesting: Nesting,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nesting {
+    /// A struct, of which the path takes a member.
+    Struct { member: usize },
+    /// A list or a large list.
+    List,
+    /// The end of the path.
+    Leaf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LeafKind {
+    /// Nulls and nothing else.
+    Null,
+    /// A struct without members.
+    EmptyStruct,
+    /// Values that are stored as they are.
+    Plain,
+    /// Keys and the dictionary that they look up.
+    Dictionary,
+}
+
+impl LeafPath {
+    /// Dotted name of the leaf.
+    pub(super) fn name(&self) -> &str {
+        self.steps.last().map_or("", |step| step.name.as_str())
+    }
+
+    /// Lists on the path, which is also the repetition level of a new row.
+    pub(super) fn lists(&self) -> usize {
+        self.steps.iter().filter(|step| step.nesting == Nesting::List).count()
+    }
+}
+
+/// The leaves of `field`, depth first. An error that names the field where one cannot be stored.
+pub(super) fn leaf_paths(field: &Field) -> Result<Vec<LeafPath>> {
+    let mut paths = vec![];
+    collect(field, field.name().clone(), &mut vec![], &mut paths)?;
+    Ok(paths)
+}
+
+fn collect(field: &Field, name: String, above: &mut Vec<Step>, paths: &mut Vec<LeafPath>) -> Result<()> {
+    if above.len() >= MAX_LAYERS {
+        return Err(refuse(&name, "more than 1024 levels of nesting"));
+    }
+    refuse_extensions(field, &name)?;
+    let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), nesting };
+    match field.data_type() {
+        DataType::Struct(members) if !members.is_empty() => {
+            for (member, child) in members.iter().enumerate() {
+                above.push(step(Nesting::Struct { member }));
+                collect(child, format!("{name}.{}", child.name()), above, paths)?;
+                above.pop();
+            }
+        }
+        DataType::List(item) | DataType::LargeList(item) => {
+            above.push(step(Nesting::List));
+            collect(item, format!("{name}.{}", item.name()), above, paths)?;
+            above.pop();
+        }
+        leaf => {
+            let kind = leaf_kind(leaf, &name)?;
+            let mut steps = above.clone();
+            steps.push(step(Nesting::Leaf));
+            paths.push(LeafPath { steps, kind });
+        }
+    }
+    Ok(())
+}
+
+fn leaf_kind(data_type: &DataType, name: &str) -> Result<LeafKind> {
+    match data_type {
+        DataType::Null => Ok(LeafKind::Null),
+        DataType::Struct(_) => Ok(LeafKind::EmptyStruct),
+        DataType::Boolean => Ok(LeafKind::Plain),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => {
+            Ok(LeafKind::Plain)
+        }
+        DataType::FixedSizeList(item, dimension) => {
+            refuse_item(item, name)?;
+            if *dimension < 1 {
+                return Err(refuse(name, "fixed-size lists without items"));
+            }
+            Ok(LeafKind::Plain)
+        }
+        DataType::Dictionary(_, values) => match values.as_ref() {
+            DataType::Boolean
+            | DataType::Utf8
+            | DataType::LargeUtf8
+            | DataType::Binary
+            | DataType::LargeBinary
+            | DataType::Date32
+            | DataType::Date64 => Ok(LeafKind::Dictionary),
+            values if values.is_integer() || values.is_floating() => Ok(LeafKind::Dictionary),
+            values => Err(refuse(name, &format!("dictionaries of {values}"))),
+        },
+        DataType::Utf8View | DataType::BinaryView => {
+            Err(refuse(name, &format!("{data_type}; convert it to the plain type")))
+        }
+        DataType::Map(..) => Err(refuse(name, "maps")),
+        other if fixed_width(other).is_some() => Ok(LeafKind::Plain),
+        DataType::FixedSizeBinary(_) => Err(refuse(name, "fixed-size binary values of no bytes")),
+        other => Err(refuse(name, &format!("{other}, which the file format cannot hold"))),
+    }
+}
+
+/// Items of a primitive fixed-size list: bits, fixed width, or lists of these again.
+fn refuse_item(item: &Field, name: &str) -> Result<()> {
+    match item.data_type() {
+        DataType::Boolean => Ok(()),
+        DataType::Struct(_) => Err(refuse(name, "fixed-size lists of structs")),
+        DataType::FixedSizeList(inner, dimension) if *dimension > 0 => refuse_item(inner, name),
+        other if fixed_width(other).is_some() => Ok(()),
+        other => Err(refuse(name, &format!("fixed-size lists of {other}"))),
+    }
+}
+
+/// Bytes of a value of a type of fixed width that is stored as it is.
+pub(super) fn fixed_width(data_type: &DataType) -> Option<usize> {
+    match data_type {
+        DataType::Interval(_) | DataType::Decimal32(..) | DataType::Decimal64(..) => None,
+        DataType::FixedSizeBinary(width) => usize::try_from(*width).ok().filter(|width| *width > 0),
+        other => other.primitive_width(),
+    }
+}
+
+fn refuse_extensions(field: &Field, name: &str) -> Result<()> {
+    if field.metadata().contains_key("lance-encoding:blob") {
+        return Err(refuse(name, "blobs"));
+    }
+    if field.extension_type_name() == Some("lance.blob.v2") {
+        return Err(refuse(name, "lance.blob.v2"));
+    }
+    if is_packed(field) {
+        return Err(refuse(name, "packed structs"));
+    }
+    Ok(())
+}
+
+fn refuse(name: &str, what: &str) -> FormatError {
+    FormatError::unsupported(format!("writing field `{name}`: {what}"))
+}
