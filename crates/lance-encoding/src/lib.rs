@@ -20,12 +20,9 @@ mod layers;
 pub mod proto;
 mod reader;
 mod rules;
-mod rules;
-mod scheme;
 mod scheme;
 #[allow(dead_code, reason = "the layouts that use it follow")]
 mod storage;
-mod structural;
 mod structural;
 #[allow(dead_code, reason = "the layouts that use it follow")]
 mod validity;
