@@ -15,20 +15,7 @@ pub(super) fn number(codes: Option<&[u16]>, nesting: &[Nesting]) -> Result<(Numb
             *level = 1;
         }
     }
-    // From the outside in. A list below a struct that is null somewhere is null there too: without a level of
-    // its own, the reference's reader would not see that its entries own no slot.
-    let (mut masked, nestings) = (false, nesting.len());
-    for (outer, nesting) in nesting.iter().enumerate() {
-        let layer = u16::try_from(nestings - 1 - outer).unwrap_or(u16::MAX);
-        match levels.get_mut(usize::from(null_code(layer))) {
-            Some(null) if *nesting == Nesting::List => {
-                *null |= u16::from(masked);
-                masked = false;
-            }
-            Some(null) => masked |= *null > 0,
-            None => {}
-        }
-    }
+    for_the_reference(&mut levels, nesting);
     let mut layers = Vec::with_capacity(nesting.len());
     for (layer, nesting) in (0_u16..).zip(nesting.iter().rev()) {
         let occurs = |code: u16| levels.get(usize::from(code)).is_some_and(|level| *level > 0);
@@ -51,4 +38,29 @@ pub(super) fn number(codes: Option<&[u16]>, nesting: &[Nesting]) -> Result<(Numb
         codes.iter().map(level).collect()
     });
     Ok((Numbering::new(layers)?, definition))
+}
+
+/// Sets levels aside that do not occur, where the reference's reader goes wrong without them.
+///
+/// It loses count of the entries that own no slot in two cases. One is a list that has no level for null below
+/// a struct that is null somewhere; such a list is null there too, so it gets one. The other is a page in
+/// which a struct above all lists has no level for null, next to a page in which it has. (A struct between
+/// lists must not get one in vain: that is a third.)
+fn for_the_reference(levels: &mut [u16], nesting: &[Nesting]) {
+    let Some(outermost) = nesting.iter().position(|nesting| *nesting == Nesting::List) else { return };
+    if levels.iter().skip(1).all(|level| *level == 0) {
+        return;
+    }
+    let mut masked = false;
+    for (outer, nesting) in nesting.iter().enumerate() {
+        let layer = u16::try_from(levels.len() / 2 - 1 - outer).unwrap_or(u16::MAX);
+        let Some(null) = levels.get_mut(usize::from(null_code(layer))) else { continue };
+        if *nesting == Nesting::List {
+            *null |= u16::from(masked);
+            masked = false;
+        } else {
+            masked |= *null > 0;
+            *null |= u16::from(outer < outermost);
+        }
+    }
 }
