@@ -14,6 +14,7 @@ mod block;
 mod bounds;
 #[allow(dead_code, reason = "the layouts that use it follow")]
 mod codec;
+pub mod describe;
 mod field;
 mod kernel;
 mod layers;

@@ -20,9 +20,12 @@
 //! ```
 
 mod regions;
+mod width;
 
 use std::collections::HashMap;
 
+pub use lance_encoding::describe::EncodingTree;
+use lance_encoding::describe::describe_page;
 use lance_footer::{Extent, Version};
 
 use crate::{FileReader, Schema};
@@ -123,6 +126,8 @@ pub struct PageDescription {
     pub rows: u64,
     /// Its buffers.
     pub buffers: Vec<Extent>,
+    /// Its layout and the codecs in it.
+    pub encoding: EncodingTree,
 }
 
 /// Describes an open file.
@@ -134,8 +139,13 @@ pub fn describe(file: &FileReader) -> FileDescription {
         let field = id.and_then(|id| file.schema().field(id));
         let mut first_row = 0;
         let pages = column.pages.iter().map(|page| {
-            let description = PageDescription { first_row, rows: page.length, buffers: page.buffers.clone() };
-            first_row += page.length;
+            let description = PageDescription {
+                first_row,
+                rows: page.length,
+                buffers: page.buffers.clone(),
+                encoding: describe_page(&page.encoding, file.version()),
+            };
+            first_row = page.length.saturating_add(first_row);
             description
         });
         let buffers = column.pages.iter().flat_map(|page| &page.buffers);
@@ -145,7 +155,7 @@ pub fn describe(file: &FileReader) -> FileDescription {
             path: id.and_then(|id| file.schema().path(id)).unwrap_or_default(),
             logical_type: field.map(|field| field.logical_type_string()).unwrap_or_default(),
             encoded_bytes: buffers.fold(0, |sum, buffer| sum.saturating_add(buffer.len())),
-            arrow_bytes: None,
+            arrow_bytes: id.and_then(|id| width::bytes(file.schema(), id, file.rows())),
             pages: pages.collect(),
         }
     });
