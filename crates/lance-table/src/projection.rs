@@ -26,9 +26,7 @@ impl Projection {
     pub(crate) fn new(schema: &Schema, columns: Option<&[String]>, with_row_id: bool) -> Result<Self> {
         let schema = match columns {
             None => schema.clone(),
-            Some(columns) => {
-                schema.project(columns).map_err(|error| TableError::invalid(error.to_string()))?
-            }
+            Some(columns) => schema.project(columns)?,
         };
         let arrow_schema = schema.to_arrow();
         let arrow_schema = if with_row_id {

@@ -235,3 +235,6 @@ fn check_versions(manifest: &Manifest, fragments: &[Fragment]) -> Result<(), For
         )),
     }
 }
+
+#[cfg(test)]
+mod tests;

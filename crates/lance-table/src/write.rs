@@ -75,7 +75,7 @@ pub(crate) async fn write(
         let rows = options.max_rows_per_fragment;
         return Err(TableError::invalid(format!("a fragment must have 1 to 2^32 - 1 rows, not {rows}")));
     }
-    let target = Target::new(read.as_ref(), &batches, &options)?;
+    let target = Target::new(store, read.as_ref(), &batches, &options)?;
     let read_version = read.as_ref().map_or(0, |read| read.manifest.version());
 
     let mut fragments = Fragments { store, target: &target, options: &options, open: None, done: vec![] };
@@ -110,12 +110,12 @@ struct Target {
 }
 
 impl Target {
-    fn new(read: Option<&Found>, batches: &Batches, options: &WriteOptions) -> Result<Self> {
-        let incoming =
-            Schema::from_arrow(&batches.schema).map_err(|error| TableError::invalid(error.to_string()))?;
+    fn new(store: &Store, read: Option<&Found>, batches: &Batches, options: &WriteOptions) -> Result<Self> {
+        let refused = |error| TableError::format(store.location(""), error);
+        let incoming = Schema::from_arrow(&batches.schema).map_err(refused)?;
         let (Some(read), WriteMode::Append) = (read, options.mode) else {
             let version = options.version.unwrap_or_default();
-            incoming.check_storable(version).map_err(|error| TableError::invalid(error.to_string()))?;
+            incoming.check_storable(version).map_err(refused)?;
             return Ok(Self { schema: incoming, version, append: false });
         };
         let message = &read.manifest.message;
@@ -171,7 +171,7 @@ impl Fragments<'_> {
     async fn push(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let (name, mut writer) = match self.open.take() {
             Some(open) => open,
-            None => self.begin().await?,
+            None => begin(self.store, self.target, self.options).await?,
         };
         let room = self.options.max_rows_per_fragment.saturating_sub(writer.rows());
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(batch.num_rows());
@@ -184,14 +184,6 @@ impl Fragments<'_> {
             self.close().await?;
         }
         Ok(batch.slice(room, batch.num_rows() - room))
-    }
-
-    async fn begin(&self) -> Result<(String, FileWriter)> {
-        let name = file_name(Uuid::new_v4().into_bytes());
-        let writer = self.store.create(&format!("data/{name}"), self.options.alignment).await?;
-        let options =
-            lance_file::WriteOptions { version: self.target.version, page_bytes: self.options.page_bytes };
-        Ok((name, FileWriter::new(writer, self.target.schema.clone(), options)?))
     }
 
     async fn close(&mut self) -> Result<()> {
@@ -212,6 +204,14 @@ impl Fragments<'_> {
         self.done.push(fragment);
         Ok(())
     }
+}
+
+/// A new file and its name.
+async fn begin(store: &Store, target: &Target, options: &WriteOptions) -> Result<(String, FileWriter)> {
+    let name = file_name(Uuid::new_v4().into_bytes());
+    let writer = store.create(&format!("data/{name}"), options.alignment).await?;
+    let file = lance_file::WriteOptions { version: target.version, page_bytes: options.page_bytes };
+    Ok((name, FileWriter::new(writer, target.schema.clone(), file)?))
 }
 
 /// The name of a data file: three random bytes in binary digits, which spread over the partitions of object
