@@ -1,23 +1,26 @@
 //! Lance tables from Rust: written, versioned, scanned, and read at random.
 //!
 //! ```
-//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//! use demilance::{Dataset, WriteOptions};
+//! use demilance::arrow::{Int64Array, RecordBatch};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let dir = tempfile::tempdir()?;
-//! # let path = dir.path().join("poses.lance");
-//! # let path = path.to_str().ok_or("a path that is no text")?;
-//! use arrow_array::record_batch;
-//! use demilance::{Dataset, table::WriteOptions};
+//! # let path = dir.path().join("robot.lance");
+//! # let path = path.to_str().ok_or("path")?;
+//! let batch = RecordBatch::try_from_iter([("frame", Arc::new(Int64Array::from_iter_values(0..1000)) as _)])?;
+//! let table = Dataset::write(path, vec![batch.clone()], WriteOptions::default()).await?;
+//! let table = table.append(vec![batch]).await?;
+//! assert_eq!((table.version(), table.count_rows()), (2, 2000));
 //!
-//! let poses = record_batch!(("id", Int64, [1, 2, 3]), ("x", Float32, [0.5, 1.5, 2.5]))?;
-//! let dataset = Dataset::write(path, poses.clone(), WriteOptions::default()).await?;
-//! let dataset = dataset.append(poses).await?;
-//! assert_eq!((dataset.version(), dataset.count_rows()), (2, 6));
-//!
-//! let sample = dataset.take(&[5, 0, 2]).await?;
-//! assert_eq!(sample, record_batch!(("id", Int64, [3, 1, 3]), ("x", Float32, [2.5, 0.5, 2.5]))?);
-//! let ids = dataset.scan().columns(["id"])?.offset(2).limit(2).collect().await?;
-//! assert_eq!(ids.iter().map(|batch| batch.num_rows()).sum::<usize>(), 2);
-//! # Ok(()) }
+//! let rows = table.take(&[7, 1999, 7]).await?;        // random rows, in the order asked
+//! assert_eq!(rows.num_rows(), 3);
+//! let first = Dataset::builder(path).version(1).load().await?;
+//! assert_eq!(first.count_rows(), 1000);
+//! # Ok(())
+//! # }
 //! ```
 //!
 //! A [`Dataset`] is one version of a table, open for reading. The layers below it are public too, each with
@@ -33,12 +36,19 @@ mod scan;
 
 pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
+#[doc(no_inline)]
+pub use lance_table::{WriteMode, WriteOptions};
 pub use scan::Scan;
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
 
 /// The types of Arrow that this crate takes and gives.
 pub mod arrow {
-    pub use arrow_array::{self as array, RecordBatch, record_batch};
-    pub use arrow_schema::{self as schema, ArrowError, DataType, Field, Schema, SchemaRef};
+    pub use arrow_array::*;
+    pub use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 }
 
 /// Tables: fragments, manifests, versions.
