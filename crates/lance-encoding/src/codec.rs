@@ -130,6 +130,19 @@ impl Codec {
         }
     }
 
+    /// Appends the string that a record of a full-zip page holds.
+    pub(crate) fn decode_string(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Variable(_) => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            Self::Fsst(fsst) => fsst.decode_value(bytes, out),
+            Self::General(general) => general.inner.decode_string(&general.scheme.decompress(bytes)?, out),
+            _ => Err(FormatError::corrupt("record", format!("a string of {}", self.name()))),
+        }
+    }
+
     /// The `count` levels of a block.
     pub(crate) fn decode_levels(&self, bytes: &[u8], count: usize) -> Result<Vec<u16>> {
         if !self.fits(&Storage::Fixed { bits: 16 }) {

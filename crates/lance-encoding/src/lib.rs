@@ -10,9 +10,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod block;
-#[allow(dead_code, reason = "the layouts that use it follow")]
 mod bounds;
-#[allow(dead_code, reason = "the layouts that use it follow")]
 mod codec;
 pub mod describe;
 mod field;
@@ -22,12 +20,9 @@ pub mod proto;
 mod reader;
 mod rules;
 mod scheme;
-#[allow(dead_code, reason = "the layouts that use it follow")]
 mod storage;
 mod structural;
-#[allow(dead_code, reason = "the layouts that use it follow")]
 mod validity;
-#[allow(dead_code, reason = "the layouts that use it follow")]
 mod values;
 mod writer;
 

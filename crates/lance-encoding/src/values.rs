@@ -10,9 +10,9 @@ use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
+use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
-#[allow(unused_imports, reason = "the layouts that use it follow")]
 pub(crate) use fixed::{FixedValues, typed_or_copy};
 pub(crate) use variable::{Offset, VariableValues};
 
@@ -131,6 +131,58 @@ impl Values {
                 Ok(())
             }
             _ => Err(misfit("plain values")),
+        }
+    }
+
+    /// Appends `count` values of fixed width as they lie in memory. If they are the first, and aligned as Arrow
+    /// wants them, they are not copied.
+    pub(crate) fn append_shared(&mut self, bytes: Bytes, count: usize, alignment: usize) -> Result<()> {
+        match self {
+            Self::Fixed(values) => {
+                bounds::exactly(&bytes, bounds::product(count, values.width(), "values")?, "values")?;
+                values.append_shared(bytes, count, alignment);
+                Ok(())
+            }
+            Self::List(lists) => {
+                let items = bounds::product(count, lists.len, "values")?;
+                lists.items.append_shared(bytes, items, alignment)?;
+                lists.count += count;
+                lists.validity.push_valid(items);
+                Ok(())
+            }
+            other => other.append_plain(&bytes, count),
+        }
+    }
+
+    /// Appends `count` times `value`: the bytes of a number or string, or a byte whose lowest bit is the value.
+    pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
+        match self {
+            Self::Bits(bits) => {
+                bits.append_n(count, value.first().is_some_and(|byte| byte & 1 == 1));
+                Ok(())
+            }
+            Self::Fixed(values) => values.append_repeated(value, count),
+            Self::Small(values) => values.append_repeated(value, count),
+            Self::Large(values) => values.append_repeated(value, count),
+            _ => Err(misfit("a constant")),
+        }
+    }
+
+    /// Appends a string that `write` puts at the end of the buffer that it is given.
+    pub(crate) fn append_string(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        match self {
+            Self::Small(values) => values.append_with(write),
+            Self::Large(values) => values.append_with(write),
+            _ => Err(misfit("strings")),
+        }
+    }
+
+    /// Makes room for `count` strings of `bytes` bytes in all, which must be bounded by bytes in hand.
+    pub(crate) fn reserve_strings(&mut self, count: usize, bytes: usize) {
+        match self {
+            Self::Small(values) => values.reserve(count, bytes),
+            Self::Large(values) => values.reserve(count, bytes),
+            _ => {}
         }
     }
 
@@ -284,4 +336,25 @@ fn outside(items: usize) -> FormatError {
 
 fn add(a: usize, b: usize) -> Result<usize> {
     a.checked_add(b).ok_or_else(|| FormatError::corrupt("values", "more values than fit into memory"))
+}
+
+/// An array of the strings in `bytes`: `positions` are where they start and, at last, end; the first is where
+/// `bytes` start.
+pub(crate) fn string_array(
+    data_type: &DataType,
+    wide: bool,
+    positions: &[usize],
+    bytes: Bytes,
+    nulls: Option<NullBuffer>,
+) -> Result<ArrayRef> {
+    let offsets = match wide {
+        true => variable::offsets::<i64>(positions)?,
+        false => variable::offsets::<i32>(positions)?,
+    };
+    let array = ArrayData::builder(data_type.clone())
+        .len(positions.len().saturating_sub(1))
+        .nulls(nulls)
+        .add_buffer(offsets)
+        .add_buffer(typed_or_copy(bytes, 1));
+    Ok(make_array(array.build().map_err(invalid)?))
 }

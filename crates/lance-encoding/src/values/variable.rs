@@ -148,3 +148,10 @@ fn too_long() -> FormatError {
         "more than 2 GiB of strings in one array of 32-bit offsets; read fewer rows at once",
     )
 }
+
+/// `positions` as offsets from the first of them.
+pub(crate) fn offsets<O: Offset>(positions: &[usize]) -> Result<Buffer> {
+    let first = positions.first().copied().unwrap_or_default();
+    let offsets = positions.iter().map(|position| position.checked_sub(first).and_then(O::at));
+    Ok(Buffer::from_vec(offsets.collect::<Option<Vec<O>>>().ok_or_else(too_long)?))
+}

@@ -1,0 +1,316 @@
+//! Reading of versions 2.1 and later.
+//!
+//! ```text
+//! field ── tree of structs and lists
+//!            └ leaf ── pages ── layout: mini-block │ full-zip │ constant
+//!                                 prepare   lookup table, kept by the page
+//!                                 load      bytes of rows
+//!                                 decode    levels → validity and offsets, values → array
+//! ```
+
+mod chunk;
+mod chunk_table;
+mod constant;
+mod full_zip;
+mod leaf;
+mod mini_block;
+mod page;
+mod records;
+mod tree;
+mod unravel;
+mod wide;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, UInt32Array};
+use arrow_schema::Field;
+use lance_footer::{Answer, Column, FormatError, Join, Machine, Result, Rows, Step};
+
+use crate::reader::{FieldReader, Loaded};
+use crate::values::invalid;
+use leaf::{LeafBuilder, LeafReader};
+use page::{LoadPage, LoadedPage, Prepare};
+use tree::Tree;
+
+/// An array has at most this many rows, so that no stored number alone decides how much memory is taken.
+const MAX_ARRAY_ROWS: u64 = 1 << 31;
+
+/// A reader of `field`, whose leaves are stored in `columns`.
+pub(crate) fn open_field(field: &Field, columns: &[Arc<Column>]) -> Result<Arc<dyn FieldReader>> {
+    let (tree, leaf_types) = Tree::new(field)?;
+    if leaf_types.len() != columns.len() {
+        return Err(FormatError::corrupt(
+            "schema",
+            format!("field {} has {} leaves but {} columns", field.name(), leaf_types.len(), columns.len()),
+        ));
+    }
+    let mut leaves = Vec::with_capacity(leaf_types.len());
+    for (leaf, column) in leaf_types.into_iter().zip(columns) {
+        leaves.push(LeafReader::open(leaf, column)?);
+    }
+    let rows = leaves.first().map_or(0, LeafReader::rows);
+    if let Some(other) = leaves.iter().find(|leaf| leaf.rows() != rows) {
+        return Err(FormatError::corrupt(
+            "column",
+            format!("the columns of field {} have {rows} and {} rows", field.name(), other.rows()),
+        ));
+    }
+    Ok(Arc::new(StructuralField(Arc::new(Opened { tree, leaves, rows }))))
+}
+
+/// Reads one field.
+struct StructuralField(Arc<Opened>);
+
+/// What is known of a field without its data.
+struct Opened {
+    tree: Tree,
+    leaves: Vec<LeafReader>,
+    rows: u64,
+}
+
+impl FieldReader for StructuralField {
+    fn rows(&self) -> u64 {
+        self.0.rows
+    }
+
+    fn weight(&self) -> usize {
+        self.0.leaves.iter().flat_map(|leaf| &leaf.pages).map(|page| page.weight()).sum()
+    }
+
+    fn prepare(&self, rows: &Rows) -> Result<Option<Box<dyn Machine<Output = ()>>>> {
+        self.0.check(rows)?;
+        let mut machines = vec![];
+        for leaf in &self.0.leaves {
+            for (index, ..) in leaf.touched(rows) {
+                machines.extend(leaf.pages.get(index).and_then(|page| page.prepare()));
+            }
+        }
+        Ok(match machines.is_empty() {
+            true => None,
+            false => Some(Box::new(PrepareField(Join::new(machines)))),
+        })
+    }
+
+    fn cost(&self, rows: Range<u64>) -> Option<u64> {
+        let rows = Rows::range(rows);
+        let mut cost = 0_u64;
+        for leaf in &self.0.leaves {
+            for (index, _, part) in leaf.touched(&rows) {
+                let range = part.ranges().first().cloned().unwrap_or_default();
+                cost = cost.saturating_add(leaf.pages.get(index)?.cost(range)?);
+            }
+        }
+        Some(cost)
+    }
+
+    fn load(
+        &self,
+        rows: &Rows,
+        order: Option<Arc<[u32]>>,
+    ) -> Result<Box<dyn Machine<Output = Arc<dyn Loaded>>>> {
+        self.0.check(rows)?;
+        if let Some(position) =
+            order.iter().flat_map(|order| order.iter()).find(|at| u64::from(**at) >= rows.len())
+        {
+            return Err(FormatError::corrupt(
+                "row order",
+                format!("position {position} of {} rows", rows.len()),
+            ));
+        }
+        if let Some(machine) = wide::load(&self.0, rows, order.as_ref())? {
+            return Ok(Box::new(machine));
+        }
+        let (mut machines, mut places) = (vec![], vec![]);
+        for (leaf, reader) in self.0.leaves.iter().enumerate() {
+            for (index, start, part) in reader.touched(rows) {
+                let page =
+                    reader.pages.get(index).ok_or_else(|| FormatError::corrupt("column", "no page"))?;
+                machines.push(page.load(part)?);
+                places.push(Place { leaf, page: index, start });
+            }
+        }
+        let field = Arc::clone(&self.0);
+        Ok(Box::new(LoadField { field, pages: Join::new(machines), places, rows: rows.clone(), order }))
+    }
+}
+
+impl Opened {
+    fn check(&self, rows: &Rows) -> Result<()> {
+        if rows.end() > self.rows {
+            return Err(FormatError::corrupt(
+                "rows",
+                format!("row {} of {} is asked for", rows.end() - 1, self.rows),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Loads the lookup tables of some pages.
+struct PrepareField(Join<Prepare>);
+
+impl Machine for PrepareField {
+    type Output = ();
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<()>> {
+        Ok(match self.0.step(answers)? {
+            Step::Fetch(asks) => Step::Fetch(asks),
+            Step::Ready(_) => Step::Ready(()),
+        })
+    }
+}
+
+/// Which page of which leaf, and its first row.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    leaf: usize,
+    page: usize,
+    start: u64,
+}
+
+/// Loads rows of all leaves of a field.
+struct LoadField {
+    field: Arc<Opened>,
+    pages: Join<LoadPage>,
+    places: Vec<Place>,
+    rows: Rows,
+    order: Option<Arc<[u32]>>,
+}
+
+impl Machine for LoadField {
+    type Output = Arc<dyn Loaded>;
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Self::Output>> {
+        let pages = match self.pages.step(answers)? {
+            Step::Fetch(asks) => return Ok(Step::Fetch(asks)),
+            Step::Ready(pages) => pages,
+        };
+        let pages = std::mem::take(&mut self.places).into_iter().zip(pages).collect();
+        Ok(Step::Ready(Arc::new(LoadedField {
+            field: Arc::clone(&self.field),
+            pages,
+            rows: std::mem::take(&mut self.rows),
+            order: self.order.take(),
+        })))
+    }
+}
+
+/// Rows of a field whose bytes are in hand.
+struct LoadedField {
+    field: Arc<Opened>,
+    /// By leaf, then by row.
+    pages: Vec<(Place, LoadedPage)>,
+    rows: Rows,
+    order: Option<Arc<[u32]>>,
+}
+
+impl Loaded for LoadedField {
+    fn rows(&self) -> u64 {
+        self.order.as_ref().map_or(self.rows.len(), |order| order.len() as u64)
+    }
+
+    fn decode(&self, part: Range<u64>) -> Result<ArrayRef> {
+        check_part(&part, self.rows())?;
+        let Some(order) = &self.order else { return self.decode_rows(&self.rows.select(part)) };
+        let wanted = order_part(order, &part);
+        let (unique, indices) = unique(wanted);
+        let array = self.decode_rows(&rows_at(&self.rows, &unique))?;
+        reorder(array, indices)
+    }
+}
+
+impl LoadedField {
+    /// Decodes `rows`, which are among those that were loaded.
+    fn decode_rows(&self, rows: &Rows) -> Result<ArrayRef> {
+        let mut decoded = Vec::with_capacity(self.field.leaves.len());
+        for (number, reader) in self.field.leaves.iter().enumerate() {
+            let mut builder = LeafBuilder::new(&reader.leaf);
+            let first = self.pages.partition_point(|(place, _)| place.leaf < number);
+            let pages = self.pages.get(first..).unwrap_or_default();
+            let pages =
+                pages.get(..pages.partition_point(|(place, _)| place.leaf == number)).unwrap_or_default();
+            for (index, start, part) in reader.touched(rows) {
+                let at = pages.partition_point(|(place, _)| place.page < index);
+                match pages.get(at) {
+                    Some((place, page)) if place.page == index && place.start == start => {
+                        page.decode(&part, &mut builder)?;
+                    }
+                    _ => return Err(FormatError::corrupt("step protocol", "a page was not loaded")),
+                }
+            }
+            decoded.push(builder.finish(&reader.leaf, rows.len())?);
+        }
+        self.field.tree.assemble(decoded, rows.len())
+    }
+}
+
+/// An error unless `part` is within `rows` and small enough for an array.
+fn check_part(part: &Range<u64>, rows: u64) -> Result<()> {
+    if part.start > part.end || part.end > rows {
+        return Err(FormatError::corrupt("rows", format!("rows {part:?} of {rows} loaded ones")));
+    }
+    if part.end - part.start > MAX_ARRAY_ROWS {
+        return Err(FormatError::unsupported(format!("an array of {} rows", part.end - part.start)));
+    }
+    Ok(())
+}
+
+/// The part of an order; `part` was checked.
+fn order_part<'a>(order: &'a [u32], part: &Range<u64>) -> &'a [u32] {
+    let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX);
+    order.get(at(part.start)..at(part.end)).unwrap_or_default()
+}
+
+/// The distinct positions of `wanted` in order; and for each of `wanted` its index among these, unless that is
+/// its own.
+fn unique(wanted: &[u32]) -> (Vec<u32>, Option<Vec<u32>>) {
+    if wanted.is_sorted_by(|a, b| a < b) {
+        return (wanted.to_vec(), None);
+    }
+    let mut unique = wanted.to_vec();
+    unique.sort_unstable();
+    unique.dedup();
+    let index =
+        |position: &u32| u32::try_from(unique.partition_point(|other| other < position)).unwrap_or(u32::MAX);
+    let indices = wanted.iter().map(index).collect();
+    (unique, Some(indices))
+}
+
+/// The rows at `positions`, which are sorted and distinct, of `rows`.
+fn rows_at(rows: &Rows, positions: &[u32]) -> Rows {
+    let mut found = Vec::with_capacity(positions.len());
+    let mut passed = 0;
+    let mut ranges = rows.ranges().iter().peekable();
+    for position in positions {
+        let position = u64::from(*position);
+        while let Some(range) = ranges.next_if(|range| passed + (range.end - range.start) <= position) {
+            passed += range.end - range.start;
+        }
+        if let Some(range) = ranges.peek() {
+            found.push(range.start + (position - passed));
+        }
+    }
+    Rows::from_indices(&found)
+}
+
+/// The rows of `array` at `indices`, if there are any.
+fn reorder(array: ArrayRef, indices: Option<Vec<u32>>) -> Result<ArrayRef> {
+    match indices {
+        Some(indices) => arrow_select::take::take(&array, &UInt32Array::from(indices), None).map_err(invalid),
+        None => Ok(array),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders() {
+        assert_eq!(unique(&[1, 4, 7]), (vec![1, 4, 7], None));
+        assert_eq!(unique(&[7, 1, 7, 4]), (vec![1, 4, 7], Some(vec![2, 0, 2, 1])));
+        let rows = Rows::from_ranges([2..5, 10..12]).unwrap();
+        assert_eq!(rows_at(&rows, &[0, 2, 3]).iter().collect::<Vec<_>>(), [2, 4, 10]);
+    }
+}

@@ -1,0 +1,139 @@
+//! One leaf column: its type, its pages, and what decoding it gives.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::ArrayRef;
+use arrow_schema::DataType;
+use lance_footer::{Column, ColumnKind, FormatError, Result, Rows};
+
+use super::page::PageReader;
+use super::unravel::{Unraveler, Unravelled};
+use crate::layers::Numbering;
+use crate::storage::Storage;
+use crate::values::Values;
+
+/// What is known of a leaf from the schema.
+#[derive(Debug)]
+pub(super) struct LeafType {
+    pub(super) data_type: DataType,
+    pub(super) storage: Storage,
+    /// Which layers are lists, innermost first.
+    pub(super) lists: Vec<bool>,
+}
+
+impl LeafType {
+    /// Whether it is a struct without members, whose pages tell nothing.
+    pub(super) const fn is_empty_struct(&self) -> bool {
+        matches!(self.data_type, DataType::Struct(_))
+    }
+
+    /// An error unless a page's layers are those of the leaf.
+    pub(super) fn check_layers(&self, numbering: &Numbering) -> Result<()> {
+        if numbering.layers().iter().map(|layer| layer.is_list()).eq(self.lists.iter().copied()) {
+            return Ok(());
+        }
+        Err(FormatError::corrupt(
+            "page layout",
+            format!("layers {:?} in a column of {} layers", numbering.layers(), self.lists.len()),
+        ))
+    }
+}
+
+/// Reads one leaf column.
+#[derive(Debug)]
+pub(super) struct LeafReader {
+    pub(super) leaf: Arc<LeafType>,
+    pub(super) pages: Vec<Arc<PageReader>>,
+    /// Row at which each page starts; one more than there are pages.
+    starts: Vec<u64>,
+}
+
+impl LeafReader {
+    /// Reads `column`, which holds a leaf of this type.
+    pub(super) fn open(leaf: LeafType, column: &Column) -> Result<Self> {
+        if column.kind != ColumnKind::Values || !column.buffers.is_empty() {
+            return Err(FormatError::unsupported("columns of legacy blobs"));
+        }
+        let leaf = Arc::new(leaf);
+        let mut pages = Vec::with_capacity(column.pages.len());
+        let mut starts = vec![0];
+        let mut end = 0_u64;
+        for page in &column.pages {
+            pages.push(Arc::new(PageReader::open(page, Arc::clone(&leaf))?));
+            end = end
+                .checked_add(page.length)
+                .ok_or_else(|| FormatError::corrupt("column", "the lengths of its pages overflow 64 bits"))?;
+            starts.push(end);
+        }
+        Ok(Self { leaf, pages, starts })
+    }
+
+    /// Rows of the column.
+    pub(super) fn rows(&self) -> u64 {
+        self.starts.last().copied().unwrap_or_default()
+    }
+
+    /// The pages that `rows` touch: index, first row, and the rows counted from there.
+    pub(super) fn touched(&self, rows: &Rows) -> Vec<(usize, u64, Rows)> {
+        let mut touched: Vec<(usize, u64, Vec<Range<u64>>)> = vec![];
+        for range in rows.ranges() {
+            let mut index = self.starts.partition_point(|start| *start <= range.start).saturating_sub(1);
+            while let (Some(start), Some(end)) = (self.starts.get(index), self.starts.get(index + 1)) {
+                if *start >= range.end {
+                    break;
+                }
+                let part = range.start.max(*start)..range.end.min(*end);
+                if part.start < part.end {
+                    let part = part.start - start..part.end - start;
+                    match touched.last_mut() {
+                        Some((last, _, parts)) if *last == index => parts.push(part),
+                        _ => touched.push((index, *start, vec![part])),
+                    }
+                }
+                index += 1;
+            }
+        }
+        let rows = |parts| Rows::from_ranges(parts).unwrap_or_default();
+        touched.into_iter().map(|(index, start, parts)| (index, start, rows(parts))).collect()
+    }
+}
+
+/// Collects what is decoded of a leaf, page by page.
+#[derive(Debug)]
+pub(super) struct LeafBuilder {
+    pub(super) values: Values,
+    pub(super) levels: Unraveler,
+}
+
+/// A decoded leaf.
+#[derive(Debug)]
+pub(super) struct DecodedLeaf {
+    pub(super) array: ArrayRef,
+    /// Innermost first; the first is the leaf itself.
+    pub(super) layers: Vec<Unravelled>,
+}
+
+impl LeafBuilder {
+    /// Nothing yet.
+    pub(super) fn new(leaf: &LeafType) -> Self {
+        Self { values: Values::new(&leaf.storage), levels: Unraveler::new(&leaf.lists) }
+    }
+
+    /// The leaf, which must have `rows` rows.
+    pub(super) fn finish(self, leaf: &LeafType, rows: u64) -> Result<DecodedLeaf> {
+        let (slots, values) = (self.levels.values(), self.values.len());
+        if slots != values {
+            return Err(FormatError::corrupt("levels", format!("{slots} slots but {values} values")));
+        }
+        if self.levels.rows() as u64 != rows {
+            return Err(FormatError::corrupt(
+                "levels",
+                format!("they have {} rows instead of {rows}", self.levels.rows()),
+            ));
+        }
+        let mut layers = self.levels.finish();
+        let nulls = layers.first_mut().and_then(|layer| layer.nulls.take());
+        Ok(DecodedLeaf { array: self.values.finish(&leaf.data_type, nulls)?, layers })
+    }
+}

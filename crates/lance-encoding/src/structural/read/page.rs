@@ -1,0 +1,347 @@
+//! One page: its layout, its lookup table, and the way from rows to bytes to values.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Page, Result, Rows, Step};
+use prost::Message;
+
+use super::constant::Constant;
+use super::full_zip::FullZip;
+use super::leaf::{LeafBuilder, LeafType};
+use super::mini_block::MiniBlock;
+use crate::proto::{PageLayout, page_layout};
+
+/// Reads one page.
+#[derive(Debug)]
+pub(super) struct PageReader {
+    /// Its rows.
+    pub(super) rows: u64,
+    pub(super) leaf: Arc<LeafType>,
+    pub(super) layout: Layout,
+}
+
+/// How the page is laid out.
+#[derive(Debug)]
+pub(super) enum Layout {
+    MiniBlock(MiniBlock),
+    FullZip(FullZip),
+    Constant(Constant),
+    /// The page of a struct without members: nothing is stored, nothing is null.
+    EmptyStruct,
+}
+
+/// The bytes of some rows of a page.
+#[derive(Debug)]
+pub(super) enum Held {
+    /// Nothing but the lookup table is needed.
+    Nothing,
+    /// Runs of chunks: the first chunk of each, and their bytes.
+    Chunks(Vec<(usize, Bytes)>),
+    /// The records of the rows one after the other.
+    Records {
+        bytes: Bytes,
+        /// Where the records of each row start, one more than there are rows; none if all are as long.
+        starts: Option<Vec<usize>>,
+    },
+}
+
+/// Rows of a page whose bytes are in hand.
+#[derive(Debug)]
+pub(super) struct LoadedPage {
+    page: Arc<PageReader>,
+    rows: Rows,
+    held: Held,
+}
+
+impl PageReader {
+    /// Reads `page` of a column that holds a leaf of this type.
+    pub(super) fn open(page: &Page, leaf: Arc<LeafType>) -> Result<Self> {
+        let layout = PageLayout::decode(page.encoding.clone())
+            .map_err(|error| FormatError::corrupt("page layout", format!("not a message: {error}")))?;
+        let layout = match layout.layout {
+            _ if leaf.is_empty_struct() => Layout::EmptyStruct,
+            Some(page_layout::Layout::MiniBlockLayout(layout)) => {
+                Layout::MiniBlock(MiniBlock::open(&layout, page, &leaf)?)
+            }
+            Some(page_layout::Layout::FullZipLayout(layout)) => {
+                Layout::FullZip(FullZip::open(&layout, page, &leaf)?)
+            }
+            Some(page_layout::Layout::ConstantLayout(layout)) => {
+                Layout::Constant(Constant::open(&layout, page, &leaf)?)
+            }
+            Some(page_layout::Layout::BlobLayout(_)) => {
+                return Err(FormatError::unsupported("the page layout of blobs"));
+            }
+            None => return Err(FormatError::corrupt("page layout", "it is missing or unknown")),
+        };
+        Ok(Self { rows: page.length, leaf, layout })
+    }
+
+    /// Bytes of its lookup table.
+    pub(super) fn weight(&self) -> usize {
+        match &self.layout {
+            Layout::MiniBlock(layout) => layout.weight(),
+            Layout::FullZip(layout) => layout.weight(),
+            Layout::Constant(layout) => layout.weight(),
+            Layout::EmptyStruct => 0,
+        }
+    }
+
+    /// The buffers that the lookup table is made of; none if it is there, or none is needed.
+    fn table_extents(&self) -> Option<Vec<Extent>> {
+        match &self.layout {
+            Layout::MiniBlock(layout) => layout.table_extents(),
+            Layout::FullZip(layout) => layout.table_extents(),
+            Layout::Constant(layout) => layout.table_extents(),
+            Layout::EmptyStruct => None,
+        }
+    }
+
+    fn fill_table(&self, buffers: &[Bytes]) -> Result<()> {
+        match &self.layout {
+            Layout::MiniBlock(layout) => layout.fill_table(buffers, self.rows, &self.leaf),
+            Layout::FullZip(layout) => layout.fill_table(buffers),
+            Layout::Constant(layout) => layout.fill_table(buffers, self.rows, &self.leaf),
+            Layout::EmptyStruct => Ok(()),
+        }
+    }
+
+    /// A machine that loads the lookup table; none if it is there.
+    pub(super) fn prepare(self: &Arc<Self>) -> Option<Prepare> {
+        let fetch = Fetch::new(self.table_extents()?);
+        Some(Prepare { page: Arc::clone(self), fetch })
+    }
+
+    /// Bytes that `rows` take, once prepared.
+    pub(super) fn cost(&self, rows: Range<u64>) -> Option<u64> {
+        match &self.layout {
+            Layout::MiniBlock(layout) => layout.cost(&rows),
+            Layout::FullZip(layout) => layout.cost(&rows, self.rows),
+            Layout::Constant(_) | Layout::EmptyStruct => Some(0),
+        }
+    }
+
+    /// A machine that loads `rows` of this page.
+    pub(super) fn load(self: &Arc<Self>, rows: Rows) -> Result<LoadPage> {
+        if self.table_extents().is_some() {
+            return Err(FormatError::corrupt("step protocol", "rows are loaded before they are prepared"));
+        }
+        Ok(LoadPage { page: Arc::clone(self), rows, state: State::Start })
+    }
+}
+
+impl LoadedPage {
+    /// Decodes `rows`, which are among those that were loaded.
+    pub(super) fn decode(&self, rows: &Rows, out: &mut LeafBuilder) -> Result<()> {
+        match (&self.page.layout, &self.held) {
+            (Layout::MiniBlock(layout), Held::Chunks(runs)) => layout.decode(runs, rows, out),
+            (Layout::FullZip(layout), Held::Records { bytes, starts }) => {
+                for positions in positions(&self.rows, rows) {
+                    layout.decode(bytes, starts.as_deref(), positions, out)?;
+                }
+                Ok(())
+            }
+            (Layout::Constant(layout), Held::Nothing) => layout.decode(rows, out),
+            (Layout::EmptyStruct, Held::Nothing) => {
+                let count = crate::bounds::size(rows.len(), "page")?;
+                out.levels.append_valid(count);
+                out.values.append_fillers(count)
+            }
+            _ => Err(FormatError::corrupt("step protocol", "the bytes are not those of the page")),
+        }
+    }
+}
+
+/// Where the ranges of `wanted`, which are among `loaded`, lie in it.
+fn positions(loaded: &Rows, wanted: &Rows) -> Vec<Range<usize>> {
+    let mut positions = Vec::with_capacity(wanted.ranges().len());
+    let mut passed = 0;
+    let mut ranges = loaded.ranges().iter().peekable();
+    for range in wanted.ranges() {
+        while let Some(before) = ranges.next_if(|loaded| loaded.end <= range.start) {
+            passed += before.end - before.start;
+        }
+        if let Some(within) = ranges.peek() {
+            let start = passed + range.start.saturating_sub(within.start);
+            let to = |position: u64| usize::try_from(position).unwrap_or(usize::MAX);
+            positions.push(to(start)..to(start + (range.end - range.start)));
+        }
+    }
+    positions
+}
+
+/// Extents to fetch as slices, of which some may be empty: these are not asked for.
+#[derive(Debug)]
+pub(super) struct Fetch {
+    extents: Vec<Extent>,
+}
+
+impl Fetch {
+    pub(super) const fn new(extents: Vec<Extent>) -> Self {
+        Self { extents }
+    }
+
+    /// What to ask for; none if all are empty.
+    pub(super) fn ask(&self) -> Option<Ask> {
+        let extents: Vec<_> = self.extents.iter().copied().filter(|extent| !extent.is_empty()).collect();
+        (!extents.is_empty()).then(|| Ask::slices(extents))
+    }
+
+    /// The slices, the empty ones included.
+    pub(super) fn slices(&self, answers: Vec<Answer>) -> Result<Vec<Bytes>> {
+        let count = self.extents.iter().filter(|extent| !extent.is_empty()).count();
+        let mut slices = match count {
+            0 => vec![],
+            _ => Answer::only_slices(answers, count)?,
+        }
+        .into_iter();
+        let mut all = Vec::with_capacity(self.extents.len());
+        for extent in &self.extents {
+            let slice = if extent.is_empty() { None } else { slices.next() };
+            let slice = slice.unwrap_or_default();
+            if slice.len() as u64 != extent.len() {
+                return Err(FormatError::corrupt("step protocol", "an answer is not as long as asked"));
+            }
+            all.push(slice);
+        }
+        Ok(all)
+    }
+}
+
+/// Loads the lookup table of a page.
+#[derive(Debug)]
+pub(super) struct Prepare {
+    page: Arc<PageReader>,
+    fetch: Fetch,
+}
+
+impl Machine for Prepare {
+    type Output = ();
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<()>> {
+        if answers.is_empty()
+            && let Some(ask) = self.fetch.ask()
+        {
+            return Ok(Step::Fetch(vec![ask]));
+        }
+        self.page.fill_table(&self.fetch.slices(answers)?)?;
+        Ok(Step::Ready(()))
+    }
+}
+
+/// Loads rows of a page.
+#[derive(Debug)]
+pub(super) struct LoadPage {
+    page: Arc<PageReader>,
+    rows: Rows,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Start,
+    /// Parts of a repetition index that is not kept.
+    Index(Fetch),
+    Chunks {
+        firsts: Vec<usize>,
+        fetch: Fetch,
+    },
+    /// Records as one slice, or packed.
+    Records {
+        starts: Option<Vec<usize>>,
+        packed: bool,
+    },
+    Done,
+}
+
+impl LoadPage {
+    fn done(&mut self, held: Held) -> Step<LoadedPage> {
+        self.state = State::Done;
+        Step::Ready(LoadedPage { page: Arc::clone(&self.page), rows: std::mem::take(&mut self.rows), held })
+    }
+
+    fn chunks_there(&mut self, firsts: Vec<usize>, slices: Vec<Bytes>) -> Step<LoadedPage> {
+        self.done(Held::Chunks(firsts.into_iter().zip(slices).collect()))
+    }
+
+    fn records(&mut self, ranges: Vec<Extent>, starts: Option<Vec<usize>>) -> Step<LoadedPage> {
+        let extents: Vec<_> = ranges.into_iter().filter(|extent| !extent.is_empty()).collect();
+        let ask = match extents.len() {
+            0 => return self.done(Held::Records { bytes: Bytes::new(), starts }),
+            // One slice can become an Arrow buffer as it is; many are better read into one slab.
+            1 => Ask::slices(extents),
+            _ => Ask::packed(extents),
+        };
+        let packed = ask.extents.len() > 1;
+        self.state = State::Records { starts, packed };
+        Step::Fetch(vec![ask])
+    }
+}
+
+impl Machine for LoadPage {
+    type Output = LoadedPage;
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<LoadedPage>> {
+        let page = Arc::clone(&self.page);
+        match (std::mem::replace(&mut self.state, State::Done), &page.layout) {
+            (State::Start, Layout::MiniBlock(layout)) => {
+                let (firsts, extents) = layout.plan(&self.rows)?;
+                let fetch = Fetch::new(extents);
+                match fetch.ask() {
+                    Some(ask) => {
+                        self.state = State::Chunks { firsts, fetch };
+                        Ok(Step::Fetch(vec![ask]))
+                    }
+                    None => {
+                        let slices = fetch.slices(vec![])?;
+                        Ok(self.chunks_there(firsts, slices))
+                    }
+                }
+            }
+            (State::Chunks { firsts, fetch }, _) => {
+                let slices = fetch.slices(answers)?;
+                Ok(self.chunks_there(firsts, slices))
+            }
+            (State::Start, Layout::FullZip(layout)) => {
+                if let Some(extents) = layout.index_parts(&self.rows)? {
+                    let fetch = Fetch::new(extents);
+                    if let Some(ask) = fetch.ask() {
+                        self.state = State::Index(fetch);
+                        return Ok(Step::Fetch(vec![ask]));
+                    }
+                }
+                let (extents, starts) = layout.plan(&self.rows, &[])?;
+                Ok(self.records(extents, starts))
+            }
+            (State::Index(fetch), Layout::FullZip(layout)) => {
+                let (extents, starts) = layout.plan(&self.rows, &fetch.slices(answers)?)?;
+                Ok(self.records(extents, starts))
+            }
+            (State::Records { starts, packed }, _) => {
+                let bytes = match packed {
+                    true => Answer::only_packed(answers)?.freeze(),
+                    false => Answer::only_slices(answers, 1)?.pop().unwrap_or_default(),
+                };
+                Ok(self.done(Held::Records { bytes, starts }))
+            }
+            (State::Start, Layout::Constant(_) | Layout::EmptyStruct) => Ok(self.done(Held::Nothing)),
+            (State::Done | State::Index(_), _) => {
+                Err(FormatError::corrupt("step protocol", "a step after the machine was done"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_of_rows_among_those_loaded() {
+        let loaded = Rows::from_ranges([2..5, 10..12, 20..30]).unwrap();
+        let wanted = Rows::from_ranges([3..5, 11..12, 20..21, 25..30]).unwrap();
+        assert_eq!(positions(&loaded, &wanted), [1..3, 4..5, 5..6, 10..15]);
+    }
+}
