@@ -101,7 +101,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let progress = Progress::over(sources.bytes());
     let summary = write(&store, sources.stream(progress.clone()), options).await;
     progress.clear();
-    let summary = summary.with_context(|| table.clone())?;
+    let summary = summary?;
     crate::print(&format!("{table}: {}\n", summary.line()))
 }
 
@@ -115,7 +115,8 @@ pub(crate) async fn write(store: &Store, stream: Stream, options: WriteOptions) 
     let failure = stream.failure();
     let batches = Batches::new(stream.schema().clone(), stream.into_stream());
     let table = Table::write(store.clone(), batches, options).await;
-    let table = table.map_err(|error| failure.or(error.into()))?;
+    // What is wrong with a source has the path of that; anything else is about the table.
+    let table = table.map_err(|error| failure.or(anyhow::Error::from(error).context(store.location(""))))?;
     let mut summary = Summary {
         rows: 0,
         fragments: 0,

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use anyhow::{Result, bail};
 use clap::Args;
 use demilance::file::FileReader;
-use demilance::file::describe::{FileDescription, PageDescription, RegionKind, describe};
+use demilance::file::describe::{EncodingTree, FileDescription, RegionKind, describe};
 use serde_json::{Value, json};
 
 use crate::place::Place;
@@ -44,12 +44,6 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-/// How a page is encoded, in one line.
-pub(crate) fn encoding(page: &PageDescription) -> String {
-    let _ = page;
-    String::new()
-}
-
 fn json_of(path: &str, file: &FileDescription) -> Value {
     let regions = file.regions.iter().map(|region| {
         json!({
@@ -64,7 +58,7 @@ fn json_of(path: &str, file: &FileDescription) -> Value {
             json!({
                 "first_row": page.first_row,
                 "rows": page.rows,
-                "encoding": encoding(page),
+                "encoding": encoding_json(&page.encoding),
                 "buffers": page.buffers.iter().map(|buffer| json!({
                     "offset": buffer.offset(),
                     "size": buffer.len(),
@@ -113,13 +107,35 @@ fn text_of(path: &str, file: &FileDescription) -> Result<String> {
         for (number, page) in column.pages.iter().enumerate() {
             // Rows of pages are as the file says, so the sum is not sure to fit.
             let end = page.first_row.saturating_add(page.rows);
-            writeln!(text, "  page {number}: rows {}..{end}, {}", page.first_row, encoding(page))?;
+            writeln!(text, "  page {number}: rows {}..{end}", page.first_row)?;
+            write_encoding(&mut text, &page.encoding, "", 4)?;
             for (number, buffer) in page.buffers.iter().enumerate() {
                 writeln!(text, "    buffer {number}: {:#x} + {}", buffer.offset(), buffer.len())?;
             }
         }
     }
     Ok(text)
+}
+
+/// The tree, an encoding a line: `values: flat, bits 32`.
+fn write_encoding(text: &mut String, encoding: &EncodingTree, role: &str, indent: usize) -> Result<()> {
+    write!(text, "{:indent$}{role}{}", "", encoding.name)?;
+    for (name, value) in &encoding.facts {
+        write!(text, ", {name} {value}")?;
+    }
+    writeln!(text)?;
+    for (role, part) in &encoding.parts {
+        write_encoding(text, part, &format!("{role}: "), indent + 2)?;
+    }
+    Ok(())
+}
+
+fn encoding_json(encoding: &EncodingTree) -> Value {
+    let facts: serde_json::Map<String, Value> =
+        encoding.facts.iter().map(|(name, value)| ((*name).to_string(), json!(value))).collect();
+    let parts =
+        encoding.parts.iter().map(|(role, part)| json!({ "role": role, "encoding": encoding_json(part) }));
+    json!({ "name": encoding.name, "facts": facts, "parts": parts.collect::<Vec<_>>() })
 }
 
 fn name(kind: &RegionKind, file: &FileDescription) -> String {

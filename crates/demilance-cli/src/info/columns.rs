@@ -44,7 +44,7 @@ impl Columns {
             sum.pages += column.pages.len() as u64;
             sum.bytes += column.encoded_bytes;
             sum.arrow_bytes = sum.arrow_bytes.zip(column.arrow_bytes).map(|(a, b)| a + b);
-            sum.encodings.extend(column.pages.iter().map(crate::inspect::encoding));
+            sum.encodings.extend(column.pages.iter().map(|page| page.encoding.to_string()));
         }
     }
 
