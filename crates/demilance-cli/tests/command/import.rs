@@ -1,0 +1,143 @@
+use crate::run::{
+    Place, assert_same, json, read_arrow, rows, write_arrow, write_arrow_stream, write_parquet,
+};
+
+#[test]
+fn binary_sources_come_back_the_same() {
+    let place = Place::new();
+    let batch = rows(0, 300);
+    write_parquet(&place.path("a.parquet"), &batch);
+    write_arrow(&place.path("a.arrow"), &batch);
+    write_arrow(&place.path("a.feather"), &batch);
+    write_arrow_stream(&place.path("b.arrow"), &batch);
+    for (source, table) in [("a.parquet", "p"), ("a.arrow", "a"), ("a.feather", "f"), ("b.arrow", "s")] {
+        for version in ["2.1", "2.2"] {
+            let table = format!("{table}{version}.lance");
+            let line = place.ok(&format!("import {source} {table} --file-version {version}"));
+            assert!(line.starts_with(&format!("{table}: 300 rows in 1 fragment, 1 file, ")), "{line}");
+            assert!(line.ends_with("version 1\n"), "{line}");
+            place.ok(&format!("cat {table} -o {table}.arrow"));
+            assert_same(&read_arrow(&place.path(&format!("{table}.arrow"))), &batch);
+        }
+    }
+}
+
+#[test]
+fn text_sources_get_types() {
+    let place = Place::new();
+    place.write("a.csv", "id,x,name,day\n1,0.5,one,2024-01-31\n2,,\"two, or so\",\n");
+    place.ok("import a.csv csv.lance");
+    assert_eq!(
+        place.ok("cat csv.lance --format json"),
+        "{\"id\":1,\"x\":0.5,\"name\":\"one\",\"day\":\"2024-01-31\"}\n\
+         {\"id\":2,\"x\":null,\"name\":\"two, or so\",\"day\":null}\n"
+    );
+    let lines = "{\"id\":1,\"tags\":[\"a\",\"b\"],\"at\":{\"x\":1.5}}\n{\"id\":2,\"tags\":[],\"at\":null}\n";
+    place.write("a.jsonl", lines);
+    place.ok("import a.jsonl json.lance");
+    assert_eq!(place.ok("cat json.lance --format json --columns id,tags,at"), lines);
+}
+
+#[test]
+fn a_column_without_values_is_text() {
+    let place = Place::new();
+    place.write("a.csv", "id,nothing\n1,\n2,\n");
+    place.write("a.jsonl", "{\"id\":1,\"nothing\":null}\n");
+    for source in ["a.csv", "a.jsonl"] {
+        place.ok(&format!("import {source} {source}.lance"));
+        let text = place.ok(&format!("cat {source}.lance --format json --limit 1"));
+        assert_eq!(text, "{\"id\":1,\"nothing\":null}\n");
+    }
+}
+
+#[test]
+fn several_files_and_directories_make_one_table() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("data/chunk-000")).unwrap();
+    for (name, first) in [("data/chunk-000/b.parquet", 10), ("data/chunk-000/a.parquet", 0)] {
+        write_parquet(&place.path(name), &rows(first, 10));
+    }
+    write_arrow(&place.path("last.arrow"), &rows(20, 5));
+    place.ok("import data last.arrow t.lance --max-rows-per-fragment 10");
+    let text = place.ok("cat t.lance --format json");
+    assert_eq!(text, json(&rows(0, 25)));
+    let info: serde_json::Value = serde_json::from_str(&place.ok("info t.lance --json")).unwrap();
+    assert_eq!(info["rows"], 25);
+    assert_eq!(info["fragments"], 3);
+}
+
+#[test]
+fn numbers_of_several_text_files_widen() {
+    let place = Place::new();
+    place.write("a.csv", "x,y\n1,a\n");
+    place.write("b.csv", "x,y\n2.5,b\n");
+    place.ok("import a.csv b.csv t.lance");
+    assert_eq!(place.ok("cat t.lance --format csv"), "x,y\n1.0,a\n2.5,b\n");
+    // Text follows a table that says its types.
+    place.write("c.csv", "y,x\nc,3\n");
+    place.ok("import c.csv t.lance --mode append");
+    assert_eq!(place.ok("cat t.lance --format csv --rows 2"), "x,y\n3.0,c\n");
+}
+
+#[test]
+fn modes_append_overwrite_and_create() {
+    let place = Place::new();
+    write_parquet(&place.path("a.parquet"), &rows(0, 10));
+    write_parquet(&place.path("b.parquet"), &rows(10, 5));
+    place.ok("import a.parquet t.lance");
+    let error = place.error("import a.parquet t.lance");
+    assert!(error.contains("t.lance"), "{error}");
+
+    let line = place.ok("import b.parquet t.lance --mode append");
+    assert!(line.contains("5 rows in 1 fragment") && line.ends_with("version 2\n"), "{line}");
+    assert_eq!(place.ok("cat t.lance --format json"), json(&rows(0, 15)));
+
+    place.write("c.csv", "other\n7\n");
+    let line = place.ok("import c.csv t.lance --mode overwrite");
+    assert!(line.contains("1 row in 1 fragment, 1 file") && line.ends_with("version 3\n"), "{line}");
+    assert_eq!(place.ok("cat t.lance --format csv"), "other\n7\n");
+    assert_eq!(place.ok("cat t.lance --format json --version 1"), json(&rows(0, 10)));
+}
+
+#[test]
+fn alignment_is_what_was_asked_for() {
+    let place = Place::new();
+    write_parquet(&place.path("a.parquet"), &rows(0, 1000));
+    place.ok("import a.parquet t.lance --align 4096");
+    assert_same(
+        &{
+            place.ok("cat t.lance -o t.arrow");
+            read_arrow(&place.path("t.arrow"))
+        },
+        &rows(0, 1000),
+    );
+    let file = std::fs::read_dir(place.path("t.lance/data")).unwrap().next().unwrap().unwrap();
+    let map = place.ok(&format!("inspect {} --json", file.path().display()));
+    let map: serde_json::Value = serde_json::from_str(&map).unwrap();
+    let regions = map["regions"].as_array().unwrap();
+    assert!(!regions.is_empty());
+}
+
+#[test]
+fn no_rows_make_an_empty_table() {
+    let place = Place::new();
+    write_parquet(&place.path("a.parquet"), &rows(0, 0));
+    place.ok("import a.parquet t.lance");
+    assert_eq!(place.ok("cat t.lance --format json"), "");
+    assert!(place.ok("cat t.lance").starts_with("id  text  list"));
+}
+
+#[test]
+fn names_with_dots_become_members() {
+    let place = Place::new();
+    place.write("a.csv", "o.x,y,o.z.t\n1,2,3\n");
+    place.ok("import a.csv t.lance");
+    assert_eq!(place.ok("cat t.lance --format json"), "{\"o\":{\"x\":1,\"z\":{\"t\":3}},\"y\":2}\n");
+    assert_eq!(place.ok("cat t.lance --columns o.z.t --format json"), "{\"o\":{\"z\":{\"t\":3}}}\n");
+    place.write("a.jsonl", "{\"y\":5,\"o.z.t\":6,\"o.x\":4}\n");
+    place.ok("import a.jsonl t.lance --mode append");
+    assert_eq!(place.ok("cat t.lance --rows 1 --format json"), "{\"o\":{\"x\":4,\"z\":{\"t\":6}},\"y\":5}\n");
+    place.write("b.csv", "a,a.b\n1,2\n");
+    let error = place.error("import b.csv x.lance");
+    assert!(error.starts_with("error: b.csv: field \"a.b\""), "{error}");
+}

@@ -1,0 +1,12 @@
+//! The command as a person calls it: arguments in, text and exit code out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::cast_possible_truncation)]
+
+mod cat;
+mod demo;
+mod import;
+mod inspect;
+mod recordings;
+mod refuse;
+mod run;
