@@ -41,7 +41,7 @@ impl Default for OpenOptions {
 ///
 /// Reading must be done within a Tokio runtime: decoding goes to its blocking pool.
 ///
-/// ```no_run
+/// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use arrow_array::record_batch;
 /// use futures::TryStreamExt;
