@@ -9,6 +9,8 @@ mod number;
 mod page;
 mod path;
 mod shred;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

@@ -42,7 +42,8 @@ pub(super) struct Page {
 }
 
 impl Page {
-    fn new(shredded: &Shredded, path: &LeafPath) -> Result<Self> {
+    /// The contents of one page that holds `shredded`.
+    pub(super) fn new(shredded: &Shredded, path: &LeafPath) -> Result<Self> {
         let nesting: Vec<Nesting> = path.steps.iter().map(|step| step.nesting).collect();
         let (numbering, definition) = number(shredded.codes.as_deref(), &nesting)?;
         Ok(Self {

@@ -1,0 +1,328 @@
+//! The worked examples of `docs/format/encoding.md`: §5.5 (levels), §6.3 (a chunk), §7.2 and §10.9 (records),
+//! §8.2 (constants).
+
+use std::sync::Arc;
+
+use arrow_array::types::Int16Type;
+use arrow_array::{FixedSizeListArray, Int32Array, ListArray, StringArray, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
+use lance_footer::Version;
+
+use super::number::number;
+use super::path::Nesting;
+use super::*;
+use crate::proto::full_zip_layout::Details;
+use crate::proto::page_layout::Layout;
+use crate::proto::{ConstantLayout, FullZipLayout, MiniBlockLayout};
+use crate::{Layer, field_writer};
+
+const NULLABLE: Layer = Layer::Item { nullable: true };
+const VALID: Layer = Layer::Item { nullable: false };
+const BOTH: Layer = Layer::List { nullable: true, emptyable: true };
+const EMPTYABLE: Layer = Layer::List { nullable: false, emptyable: true };
+
+fn ints(values: impl IntoIterator<Item = Option<i32>>) -> ArrayRef {
+    Arc::new(Int32Array::from_iter(values))
+}
+
+fn list(items: ArrayRef, lengths: &[usize], nulls: Option<Vec<bool>>) -> ArrayRef {
+    let field = Field::new("item", items.data_type().clone(), true);
+    let offsets = OffsetBuffer::from_lengths(lengths.iter().copied());
+    Arc::new(ListArray::new(field.into(), offsets, items, nulls.map(NullBuffer::from)))
+}
+
+fn structs(member: &str, values: ArrayRef, nulls: Option<Vec<bool>>) -> ArrayRef {
+    let field = Field::new(member, values.data_type().clone(), true);
+    Arc::new(StructArray::new(vec![field].into(), vec![values], nulls.map(NullBuffer::from)))
+}
+
+struct Leveled {
+    layers: Vec<Layer>,
+    repetition: Option<Vec<u16>>,
+    definition: Option<Vec<u16>>,
+    values: usize,
+}
+
+fn levels(array: &ArrayRef) -> Leveled {
+    let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
+    let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
+    let nesting: Vec<Nesting> = path.steps.iter().map(|step| step.nesting).collect();
+    let (numbering, definition) = number(shredded.codes.as_deref(), &nesting).unwrap();
+    Leveled {
+        layers: numbering.layers().to_vec(),
+        repetition: shredded.repetition,
+        definition,
+        values: shredded.values.iter().map(|block| block.len()).sum(),
+    }
+}
+
+#[test]
+fn a_structs() {
+    // [{m: {i: 1}}, null, {m: null}, {m: {i: null}}]
+    let m = structs("i", ints([Some(1), None, None, None]), Some(vec![true, false, false, true]));
+    let got = levels(&structs("m", m, Some(vec![true, false, true, true])));
+    assert_eq!(got.layers, [NULLABLE; 3]);
+    assert_eq!(got.repetition, None);
+    assert_eq!(got.definition.unwrap(), [0, 3, 2, 1]);
+    assert_eq!(got.values, 4);
+}
+
+/// `[[1, 2], null, [], [null, 5], [6]]`, with garbage below the null.
+fn one_list() -> ArrayRef {
+    let items = ints([Some(1), Some(2), Some(7), None, Some(5), Some(6)]);
+    list(items, &[2, 1, 0, 2, 1], Some(vec![true, false, true, true, true]))
+}
+
+#[test]
+fn b_one_list() {
+    let got = levels(&one_list());
+    assert_eq!(got.layers, [NULLABLE, BOTH]);
+    assert_eq!(got.repetition.unwrap(), [1, 0, 1, 1, 1, 0, 1]);
+    assert_eq!(got.definition.unwrap(), [0, 0, 2, 3, 1, 0, 0]);
+    assert_eq!(got.values, 5);
+}
+
+#[test]
+fn c_two_lists() {
+    // [[[0, 1], [], [2]], [[3], null], [], null, [[4]]]
+    let inner =
+        list(ints((0..5).map(Some)), &[2, 0, 1, 1, 0, 1], Some(vec![true, true, true, true, false, true]));
+    let got = levels(&list(inner, &[3, 2, 0, 0, 1], Some(vec![true, true, true, false, true])));
+    assert_eq!(got.layers, [VALID, BOTH, BOTH]);
+    assert_eq!(got.repetition.unwrap(), [2, 0, 1, 1, 2, 1, 2, 2, 2]);
+    assert_eq!(got.definition.unwrap(), [0, 0, 2, 0, 0, 1, 4, 3, 0]);
+    assert_eq!(got.values, 5);
+}
+
+#[test]
+fn d_three_lists() {
+    // [[[0, 1], [], [2]], [[3]], []], [], [[[4]]]
+    let inner = list(ints((0..5).map(Some)), &[2, 0, 1, 1, 1], None);
+    let middle = list(inner, &[3, 1, 0, 1], None);
+    let got = levels(&list(middle, &[3, 0, 1], None));
+    assert_eq!(got.layers, [VALID, EMPTYABLE, EMPTYABLE, EMPTYABLE]);
+    assert_eq!(got.repetition.unwrap(), [3, 0, 1, 1, 2, 2, 3, 3]);
+    assert_eq!(got.definition.unwrap(), [0, 0, 1, 0, 0, 2, 3, 0]);
+    assert_eq!(got.values, 5);
+}
+
+#[test]
+fn e_list_of_struct() {
+    // [[{a: 1}, null, {a: null}], null, []]
+    let items = structs("a", ints([Some(1), None, None]), Some(vec![true, false, true]));
+    let got = levels(&list(items, &[3, 0, 0], Some(vec![true, false, true])));
+    assert_eq!(got.layers, [NULLABLE, NULLABLE, BOTH]);
+    assert_eq!(got.repetition.unwrap(), [1, 0, 0, 1, 1]);
+    assert_eq!(got.definition.unwrap(), [0, 2, 1, 3, 4]);
+    assert_eq!(got.values, 3);
+}
+
+#[test]
+fn f_struct_of_list() {
+    // [{l: [1, null]}, null, {l: null}, {l: []}], with garbage below the nulls.
+    let l = list(ints([Some(1), None, Some(7), Some(7)]), &[2, 1, 1, 0], Some(vec![true, true, false, true]));
+    let got = levels(&structs("l", l, Some(vec![true, false, true, true])));
+    assert_eq!(got.layers, [NULLABLE, BOTH, NULLABLE]);
+    assert_eq!(got.repetition.unwrap(), [1, 0, 1, 1, 1]);
+    assert_eq!(got.definition.unwrap(), [0, 1, 4, 2, 3]);
+    assert_eq!(got.values, 2);
+}
+
+#[test]
+fn levels_for_the_reference() {
+    // [null, {l: [1]}]: the list below the null gets a level for null.
+    let l = list(ints([Some(1)]), &[0, 1], None);
+    let got = levels(&structs("l", l, Some(vec![false, true])));
+    assert_eq!(got.layers, [VALID, Layer::List { nullable: true, emptyable: false }, NULLABLE]);
+    assert_eq!(got.definition.unwrap(), [2, 0]);
+    // [{l: []}, {l: [1]}]: the struct above the list gets one too.
+    let l = list(ints([Some(1)]), &[0, 1], None);
+    assert_eq!(levels(&structs("l", l, None)).layers, [VALID, EMPTYABLE, NULLABLE]);
+}
+
+fn pages(array: &ArrayRef, version: Version) -> Vec<EncodedPage> {
+    let field = Field::new("x", array.data_type().clone(), true);
+    let options = WriterOptions { version, ..WriterOptions::default() };
+    let mut writer = field_writer(&field, &options).unwrap();
+    let mut jobs = writer.push(array.clone()).unwrap();
+    jobs.extend(writer.finish().unwrap());
+    jobs.into_iter().flat_map(|job| job.run().unwrap()).collect()
+}
+
+fn page(array: &ArrayRef, version: Version) -> (Layout, Vec<Vec<u8>>) {
+    let page = pages(array, version).remove(0);
+    let layout = PageLayout::decode(page.encoding.as_slice()).unwrap().layout.unwrap();
+    (layout, page.buffers.iter().map(|parts| parts.concat()).collect())
+}
+
+fn mini_block(array: &ArrayRef, version: Version) -> (MiniBlockLayout, Vec<Vec<u8>>) {
+    match page(array, version) {
+        (Layout::MiniBlockLayout(layout), buffers) => (layout, buffers),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn constant(array: &ArrayRef) -> (ConstantLayout, Vec<Vec<u8>>) {
+    match page(array, Version::V2_2) {
+        (Layout::ConstantLayout(layout), buffers) => (layout, buffers),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The full-zip page of `array`, whatever its width.
+fn full_zip(array: &ArrayRef) -> (FullZipLayout, Vec<Vec<u8>>) {
+    let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
+    let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
+    let page = page::Page::new(&shredded, path).unwrap();
+    let (layout, buffers) = super::full_zip::encode(&page, &page.values).unwrap().unwrap();
+    let Layout::FullZipLayout(layout) = layout else { panic!("{layout:?}") };
+    (layout, buffers.iter().map(|parts| parts.concat()).collect())
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
+    digits.chunks(2).map(|two| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap()).collect()
+}
+
+#[test]
+fn a_chunk_of_a_list() {
+    let (layout, buffers) = mini_block(&one_list(), Version::V2_1);
+    assert!(!layout.has_large_chunk);
+    assert_eq!((layout.num_items, layout.num_buffers, layout.repetition_index_depth), (5, 1, 1));
+    assert_eq!(buffers[0], hex("7000"));
+    let chunk = "0700 0e00 0e00 1400
+        0100 0000 0100 0100 0100 0000 0100 0000
+        0000 0000 0200 0300 0100 0000 0000 0000
+        01000000 02000000 00000000 05000000 06000000 00000000";
+    // The filler of the null is what the array had there.
+    assert_eq!(buffers[1], hex(chunk));
+    assert_eq!(buffers[2], hex("0500000000000000 0000000000000000"));
+
+    let (layout, buffers) = mini_block(&one_list(), Version::V2_2);
+    assert!(layout.has_large_chunk);
+    assert_eq!(buffers[0], hex("80000000"));
+    assert_eq!(buffers[1][..16], hex("0700 0e00 0e00 14000000 000000000000"));
+}
+
+#[test]
+fn records_of_fixed_width() {
+    let (layout, buffers) = full_zip(&one_list());
+    assert_eq!((layout.bits_rep, layout.bits_def), (1, 2));
+    assert_eq!((layout.num_items, layout.num_visible_items), (7, 5));
+    assert_eq!(layout.details, Some(Details::BitsPerValue(32)));
+    assert_eq!(
+        buffers[0],
+        hex("04 01000000 | 00 02000000 | 06 | 07 | 05 00000000 | 00 05000000 | 04 06000000")
+    );
+    assert_eq!(buffers[1], hex("00 0a 0b 0c 16 1b"));
+}
+
+#[test]
+fn records_of_strings() {
+    // [["a", "bb"], null, [], [null, ""], ["ccc"]]
+    let items = StringArray::from(vec![Some("a"), Some("bb"), None, Some(""), Some("ccc")]);
+    let array = list(Arc::new(items), &[2, 0, 0, 2, 1], Some(vec![true, false, true, true, true]));
+    let (layout, buffers) = full_zip(&array);
+    assert_eq!((layout.bits_rep, layout.bits_def), (1, 2));
+    assert_eq!(layout.details, Some(Details::BitsPerOffset(32)));
+    assert_eq!(
+        buffers[0],
+        hex("04 01000000 61 | 00 02000000 6262 | 06 | 07 | 05 | 00 00000000 | 04 03000000 636363")
+    );
+    assert_eq!(buffers[1], hex("00 0d 0e 0f 15 1d"));
+}
+
+#[test]
+fn fixed_size_lists_with_null_items() {
+    // [[1, 2], [null, 4], null]
+    let values =
+        [Some(vec![Some(1), Some(2)]), Some(vec![None, Some(4)]), None::<Vec<Option<i16>>>].into_iter();
+    let array = FixedSizeListArray::from_iter_primitive::<Int16Type, _, _>(values, 2);
+    let array: ArrayRef = Arc::new(array);
+    let (layout, buffers) = full_zip(&array);
+    assert_eq!(layout.details, Some(Details::BitsPerValue(40)));
+    assert_eq!(buffers[0][..12], hex("00 03 0100 0200 | 00 02 0000 0400"));
+    assert_eq!((buffers[0][12], buffers[0].len()), (1, 18));
+
+    let (layout, buffers) = mini_block(&array, Version::V2_1);
+    assert_eq!(layout.num_buffers, 2);
+    // 3 entries | definition | bitmap | items
+    assert_eq!(buffers[1][..8], hex("0300 0600 0100 0c00"));
+    assert_eq!(buffers[1][8..14], hex("0000 0000 0100"));
+    assert_eq!(buffers[1][16] & 0x0f, 0x0b);
+    assert_eq!(buffers[1][24..32], hex("0100 0200 0000 0400"));
+}
+
+#[test]
+fn constants() {
+    let array: ArrayRef = Arc::new(StringArray::from(vec![Some("hi"), Some("hi"), None]));
+    let (layout, buffers) = constant(&array);
+    assert_eq!(layout.inline_value, None);
+    assert_eq!(buffers[0], hex("02000000 08000000 02000000 00000000 02000000 6869"));
+    assert_eq!(buffers[1..], [vec![], hex("0000 0000 0100")]);
+
+    let (layout, buffers) = constant(&ints([Some(7); 5]));
+    assert_eq!(layout.inline_value.unwrap(), hex("07000000"));
+    assert!(buffers.is_empty());
+
+    let (layout, buffers) = constant(&ints([None; 5]));
+    assert_eq!((layout.layers, layout.inline_value), (vec![3], None));
+    assert!(buffers.is_empty());
+    // 2.1 has no constant values.
+    mini_block(&ints([Some(7); 5]), Version::V2_1);
+}
+
+#[test]
+fn big_batches_are_cut_at_rows() {
+    let array = ints((0..100_000).map(Some));
+    let field = Field::new("x", array.data_type().clone(), true);
+    let options = WriterOptions { page_bytes: 65_536, ..WriterOptions::default() };
+    let mut writer = field_writer(&field, &options).unwrap();
+    let mut jobs = writer.push(array.slice(0, 10)).unwrap();
+    jobs.extend(writer.push(array.slice(10, 99_990)).unwrap());
+    jobs.extend(writer.finish().unwrap());
+    let pages: Vec<_> = jobs.into_iter().flat_map(|job| job.run().unwrap()).collect();
+    let mut row = 0;
+    for page in &pages {
+        assert_eq!(page.priority, row);
+        assert!(page.length <= 16_384 * 3 / 2, "{}", page.length);
+        row += page.length;
+    }
+    assert_eq!((row, pages.len()), (100_000, 6));
+}
+
+#[test]
+fn a_run_of_missing_lists_splits_the_page() {
+    // One value in the middle of 200,000 null lists.
+    let rows = 200_000;
+    let lengths: Vec<usize> = (0..rows).map(|row| usize::from(row == 100_000)).collect();
+    let array = list(ints([Some(1)]), &lengths, Some(lengths.iter().map(|length| *length == 1).collect()));
+    let pages = pages(&array, Version::V2_1);
+    assert!(pages.len() > 1);
+    assert_eq!(pages.iter().map(|page| page.length).sum::<u64>(), rows);
+    // 1 bit of repetition and 1 of definition.
+    assert!(pages.iter().all(|page| page.length <= 65_535));
+}
+
+#[test]
+fn what_cannot_be_stored_is_named() {
+    let refused = |data_type: DataType| {
+        let error = field_writer(&Field::new("x", data_type, true), &WriterOptions::default()).err().unwrap();
+        assert!(error.to_string().contains("field `x"), "{error}");
+        error.to_string()
+    };
+    assert!(refused(DataType::Utf8View).contains("Utf8View"));
+    assert!(refused(DataType::Decimal32(5, 1)).contains("Decimal32"));
+    assert!(refused(DataType::Interval(arrow_schema::IntervalUnit::YearMonth)).contains("Interval"));
+    assert!(refused(DataType::new_list(DataType::Utf8View, true)).contains("x.item"));
+    assert!(refused(DataType::new_fixed_size_list(DataType::Utf8, 2, true)).contains("Utf8"));
+
+    let field = Field::new("x", DataType::Int32, false);
+    let mut writer = field_writer(&field, &WriterOptions::default()).unwrap();
+    assert!(writer.push(ints([Some(1), None])).unwrap().is_empty());
+    let error = writer.finish().unwrap().remove(0).run().unwrap_err();
+    assert!(error.to_string().contains("field `x`"), "{error}");
+
+    let options = WriterOptions { version: Version::V2_0, ..WriterOptions::default() };
+    assert!(field_writer(&Field::new("x", DataType::Int32, false), &options).is_err());
+}
