@@ -16,6 +16,8 @@ mod leaf;
 mod mini_block;
 mod page;
 mod records;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod unravel;
 mod wide;
@@ -299,18 +301,5 @@ fn reorder(array: ArrayRef, indices: Option<Vec<u32>>) -> Result<ArrayRef> {
     match indices {
         Some(indices) => arrow_select::take::take(&array, &UInt32Array::from(indices), None).map_err(invalid),
         None => Ok(array),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orders() {
-        assert_eq!(unique(&[1, 4, 7]), (vec![1, 4, 7], None));
-        assert_eq!(unique(&[7, 1, 7, 4]), (vec![1, 4, 7], Some(vec![2, 0, 2, 1])));
-        let rows = Rows::from_ranges([2..5, 10..12]).unwrap();
-        assert_eq!(rows_at(&rows, &[0, 2, 3]).iter().collect::<Vec<_>>(), [2, 4, 10]);
     }
 }

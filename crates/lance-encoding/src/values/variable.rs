@@ -69,7 +69,7 @@ impl<O: Offset> VariableValues<O> {
         let limit = base.checked_add(data.len()).and_then(O::at).ok_or_else(too_long)?.as_usize();
         let mut previous = first;
         for end in ends {
-            let position = base + end.wrapping_sub(first);
+            let position = base.wrapping_add(end.wrapping_sub(first));
             if end < previous || position > limit {
                 return Err(FormatError::corrupt(
                     "string offsets",
@@ -154,4 +154,22 @@ pub(crate) fn offsets<O: Offset>(positions: &[usize]) -> Result<Buffer> {
     let first = positions.first().copied().unwrap_or_default();
     let offsets = positions.iter().map(|position| position.checked_sub(first).and_then(O::at));
     Ok(Buffer::from_vec(offsets.collect::<Option<Vec<O>>>().ok_or_else(too_long)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_checked() {
+        let mut values = VariableValues::<i32>::default();
+        values.append(b"x").unwrap();
+        values.append_run(b"abc", 10, [11, 11, 13].into_iter()).unwrap();
+        assert_eq!(values.offsets, [0, 1, 2, 2, 4]);
+        for ends in [[9, 11, 13], [11, 12, 14], [12, 11, 13], [11, 12, 12], [0, usize::MAX, 13]] {
+            let mut values = VariableValues::<i32>::default();
+            values.append(b"x").unwrap();
+            assert!(values.append_run(b"abc", 10, ends.into_iter()).is_err(), "{ends:?}");
+        }
+    }
 }

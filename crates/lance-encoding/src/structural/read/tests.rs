@@ -1,0 +1,315 @@
+//! Whole fields from bytes that were put together by hand, after the examples of the format notes.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Int32Type};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, StringArray};
+use arrow_schema::{DataType, Field};
+use bytes::Bytes;
+use lance_footer::{Column, ColumnKind, Extent, Page, Result, Rows, Version, run_on_slice};
+use prost::Message;
+
+use super::{rows_at, unique};
+use crate::proto::compressive_encoding::Compression;
+use crate::proto::full_zip_layout::Details;
+use crate::proto::page_layout::Layout;
+use crate::proto::{self, CompressiveEncoding, ConstantLayout, FullZipLayout, MiniBlockLayout, PageLayout};
+use crate::reader::{FieldReader, open_field};
+
+/// A file of nothing but page buffers, and the pages.
+#[derive(Default)]
+struct Pages {
+    bytes: Vec<u8>,
+    pages: Vec<Page>,
+}
+
+impl Pages {
+    fn page(mut self, length: u64, layout: Layout, buffers: &[&[u8]]) -> Self {
+        let mut extents = vec![];
+        for buffer in buffers {
+            self.bytes.resize(self.bytes.len().next_multiple_of(64), 0x48);
+            extents.push(Extent::new(self.bytes.len() as u64, buffer.len() as u64).unwrap());
+            self.bytes.extend(*buffer);
+        }
+        let encoding = PageLayout { layout: Some(layout) }.encode_to_vec().into();
+        self.pages.push(Page { length, priority: 0, buffers: extents, encoding });
+        self
+    }
+
+    fn open(self, data_type: DataType) -> Result<(Arc<dyn FieldReader>, Bytes)> {
+        let column = Column { kind: ColumnKind::Values, pages: self.pages, buffers: vec![] };
+        let field = Field::new("x", data_type, true);
+        Ok((open_field(&field, &[Arc::new(column)], Version::V2_2)?, self.bytes.into()))
+    }
+}
+
+fn read(file: &(Arc<dyn FieldReader>, Bytes), rows: &Rows, order: Option<Vec<u32>>) -> Result<ArrayRef> {
+    let (reader, bytes) = file;
+    if let Some(machine) = reader.prepare(rows)? {
+        run_on_slice(machine, bytes)?;
+    }
+    let loaded = run_on_slice(reader.load(rows, order.map(Into::into))?, bytes)?;
+    loaded.decode(0..loaded.rows())
+}
+
+/// Scans, and takes every row in reverse order, and twice.
+fn check(file: &(Arc<dyn FieldReader>, Bytes), expected: &dyn Array) {
+    let rows = Rows::range(0..file.0.rows());
+    assert_eq!(read(file, &rows, None).unwrap().as_ref(), expected);
+    let count = u32::try_from(rows.len()).unwrap();
+    let orders = [(0..count).rev().collect::<Vec<_>>(), (0..count).chain(0..count).collect()];
+    for order in orders {
+        let indices = arrow_array::UInt32Array::from(order.clone());
+        let wanted = arrow_select::take::take(expected, &indices, None).unwrap();
+        assert_eq!(read(file, &rows, Some(order)).unwrap().as_ref(), wanted.as_ref());
+    }
+    for row in 0..rows.len() {
+        let one = read(file, &Rows::range(row..row + 1), None).unwrap();
+        assert_eq!(one.as_ref(), expected.slice(usize::try_from(row).unwrap(), 1).as_ref());
+    }
+    assert!(read(file, &Rows::range(0..rows.len() + 1), None).is_err());
+    assert!(file.0.cost(0..rows.len()).is_some());
+}
+
+fn flat(bits: u64) -> CompressiveEncoding {
+    let flat = proto::Flat { bits_per_value: bits, data: None };
+    CompressiveEncoding { compression: Some(Compression::Flat(flat)) }
+}
+
+fn variable(bits: u64) -> CompressiveEncoding {
+    let variable = proto::Variable { offsets: Some(Box::new(flat(bits))), values: None };
+    CompressiveEncoding { compression: Some(Compression::Variable(Box::new(variable))) }
+}
+
+fn list_of(item: DataType) -> DataType {
+    DataType::List(Field::new("item", item, true).into())
+}
+
+fn lists_of_numbers() -> ArrayRef {
+    let lists =
+        [Some(vec![Some(1), Some(2)]), None, Some(vec![]), Some(vec![None, Some(5)]), Some(vec![Some(6)])];
+    Arc::new(arrow_array::ListArray::from_iter_primitive::<Int32Type, _, _>(lists))
+}
+
+fn list_layout(items: u64) -> MiniBlockLayout {
+    MiniBlockLayout {
+        rep_compression: Some(flat(16)),
+        def_compression: Some(flat(16)),
+        value_compression: Some(flat(32)),
+        layers: vec![3, 6],
+        num_buffers: 1,
+        repetition_index_depth: 1,
+        num_items: items,
+        ..Default::default()
+    }
+}
+
+fn list_chunk() -> Vec<u8> {
+    let mut chunk = vec![7, 0, 14, 0, 14, 0, 20, 0];
+    chunk.extend([1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0, 0, 1, 0, 0xfe, 0xfe]);
+    chunk.extend([0, 0, 0, 0, 2, 0, 3, 0, 1, 0, 0, 0, 0, 0, 0xfe, 0xfe]);
+    chunk.extend([1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 0xfe, 0xfe, 0xfe, 0xfe]);
+    chunk
+}
+
+fn numbers(numbers: &[u64]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+#[test]
+fn a_chunk_of_lists() {
+    let layout = Layout::MiniBlockLayout(list_layout(5));
+    let pages = Pages::default().page(5, layout, &[&[0x70, 0], &list_chunk(), &numbers(&[5, 0])]);
+    check(&pages.open(list_of(DataType::Int32)).unwrap(), &lists_of_numbers());
+}
+
+#[test]
+fn a_row_over_three_chunks() {
+    // [1,2,3,4,5], null, [], [6,null] in chunks of 2, 2 and 3 values.
+    let chunk = |levels: &[(u16, u16)], values: &[u32]| {
+        let len = u8::try_from(levels.len()).unwrap();
+        let mut chunk = vec![len, 0, len * 2, 0, len * 2, 0, u8::try_from(values.len() * 4).unwrap(), 0];
+        for level in [levels.iter().map(|l| l.0).collect::<Vec<_>>(), levels.iter().map(|l| l.1).collect()] {
+            chunk.extend(level.iter().flat_map(|level| level.to_le_bytes()));
+            chunk.resize(chunk.len().next_multiple_of(8), 0);
+        }
+        chunk.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        chunk.resize(chunk.len().next_multiple_of(8), 0);
+        chunk
+    };
+    let chunks = [
+        chunk(&[(1, 0), (0, 0)], &[1, 2]),
+        chunk(&[(0, 0), (0, 0)], &[3, 4]),
+        chunk(&[(0, 0), (1, 2), (1, 3), (1, 0), (0, 1)], &[5, 6, 0]),
+    ];
+    let mut words = vec![];
+    for (index, chunk) in chunks.iter().enumerate() {
+        let word = (chunk.len() / 8 - 1) << 4 | usize::from(index < 2);
+        words.extend(u16::try_from(word).unwrap().to_le_bytes());
+    }
+    let index = numbers(&[0, 2, 0, 2, 4, 0]);
+    let layout = Layout::MiniBlockLayout(list_layout(7));
+    let pages = Pages::default().page(4, layout, &[&words, &chunks.concat(), &index]);
+    let lists = [Some((1..6).map(Some).collect::<Vec<_>>()), None, Some(vec![]), Some(vec![Some(6), None])];
+    let expected = arrow_array::ListArray::from_iter_primitive::<Int32Type, _, _>(lists);
+    check(&pages.open(list_of(DataType::Int32)).unwrap(), &expected);
+}
+
+#[test]
+fn zipped_lists_of_strings() {
+    let mut data = vec![4, 1, 0, 0, 0, b'a', 0, 2, 0, 0, 0, b'b', b'b', 6, 7, 5, 0, 0, 0, 0, 0];
+    data.extend([4, 3, 0, 0, 0, b'c', b'c', b'c']);
+    let layout = FullZipLayout {
+        bits_rep: 1,
+        bits_def: 2,
+        details: Some(Details::BitsPerOffset(32)),
+        num_items: 7,
+        num_visible_items: 5,
+        value_compression: Some(variable(32)),
+        layers: vec![3, 6],
+    };
+    let index = [0, 0x0d, 0x0e, 0x0f, 0x15, 0x1d];
+    let pages = Pages::default().page(5, Layout::FullZipLayout(layout), &[&data, &index]);
+    let mut builder = arrow_array::builder::ListBuilder::new(arrow_array::builder::StringBuilder::new());
+    builder.append_value([Some("a"), Some("bb")]);
+    builder.append_null();
+    builder.append_value::<_, &str>([]);
+    builder.append_value([None, Some("")]);
+    builder.append_value([Some("ccc")]);
+    check(&pages.open(list_of(DataType::Utf8)).unwrap(), &builder.finish());
+}
+
+fn zipped_strings(bits_def: u32) -> Layout {
+    Layout::FullZipLayout(FullZipLayout {
+        bits_def,
+        details: Some(Details::BitsPerOffset(32)),
+        value_compression: Some(variable(32)),
+        layers: vec![if bits_def > 0 { 3 } else { 1 }],
+        ..Default::default()
+    })
+}
+
+#[test]
+fn takes_of_zipped_strings_over_pages() {
+    let pages = Pages::default()
+        .page(2, zipped_strings(0), &[&[2, 0, 0, 0, b'h', b'i', 0, 0, 0, 0], &[0, 6, 10]])
+        .page(2, zipped_strings(1), &[&[0, 1, 0, 0, 0, b'x', 1], &[0, 6, 7]]);
+    let expected = StringArray::from(vec![Some("hi"), Some(""), Some("x"), None]);
+    check(&pages.open(DataType::Utf8).unwrap(), &expected);
+}
+
+#[test]
+fn strings_must_be_text() {
+    let pages = Pages::default().page(1, zipped_strings(0), &[&[1, 0, 0, 0, 0xff], &[0, 5]]);
+    let file = pages.open(DataType::Utf8).unwrap();
+    assert!(read(&file, &Rows::range(0..1), None).is_err());
+    assert!(read(&file, &Rows::range(0..1), Some(vec![0])).is_err());
+}
+
+fn vectors() -> (DataType, Layout) {
+    let list =
+        proto::FixedSizeList { items_per_value: 2, values: Some(Box::new(flat(32))), has_validity: false };
+    let list = CompressiveEncoding { compression: Some(Compression::FixedSizeList(Box::new(list))) };
+    let layout = FullZipLayout {
+        details: Some(Details::BitsPerValue(64)),
+        value_compression: Some(list),
+        layers: vec![1],
+        ..Default::default()
+    };
+    let data_type = DataType::FixedSizeList(Field::new("item", DataType::Float32, true).into(), 2);
+    (data_type, Layout::FullZipLayout(layout))
+}
+
+#[test]
+fn vectors_are_not_copied() {
+    let floats: Vec<u8> = (0..8).flat_map(|i| (i as f32).to_le_bytes()).collect();
+    let (data_type, layout) = vectors();
+    let file = Pages::default().page(4, layout, &[&floats]).open(data_type).unwrap();
+    let all = Rows::range(0..4);
+    let array = read(&file, &all, None).unwrap();
+    let items = array.as_fixed_size_list().values().as_primitive::<Float32Type>();
+    assert_eq!(items.values(), &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+    if file.1.as_ptr().align_offset(4) == 0 {
+        assert_eq!(items.values().inner().as_ptr(), file.1.as_ptr());
+    }
+    let expected = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(
+        (0..4).map(|i| Some([Some((2 * i) as f32), Some((2 * i + 1) as f32)])),
+        2,
+    );
+    check(&file, &expected);
+}
+
+#[test]
+fn a_constant_with_levels() {
+    let value = [2, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, b'h', b'i'];
+    let layout = Layout::ConstantLayout(ConstantLayout { layers: vec![3], ..Default::default() });
+    let pages = Pages::default().page(3, layout, &[&value, &[], &[0, 0, 0, 0, 1, 0]]);
+    let expected = StringArray::from(vec![Some("hi"), Some("hi"), None]);
+    check(&pages.open(DataType::Utf8).unwrap(), &expected);
+}
+
+#[test]
+fn a_page_may_claim_more_rows_than_fit() {
+    let layout = Layout::ConstantLayout(ConstantLayout {
+        layers: vec![1],
+        inline_value: Some(Bytes::from_static(&[7, 0, 0, 0])),
+        ..Default::default()
+    });
+    let file = Pages::default().page(1 << 60, layout, &[]).open(DataType::Int32).unwrap();
+    let rows = Rows::range((1 << 59)..(1 << 59) + 3);
+    assert_eq!(read(&file, &rows, None).unwrap().as_ref(), &Int32Array::from(vec![7; 3]) as &dyn Array);
+    assert!(read(&file, &Rows::range(0..1 << 60), None).is_err());
+}
+
+#[test]
+fn what_is_not_built_is_refused() {
+    let entries = DataType::Struct(
+        vec![Field::new("key", DataType::Int32, false), Field::new("value", DataType::Int32, true)].into(),
+    );
+    let map = DataType::Map(Field::new("entries", entries.clone(), false).into(), false);
+    let error = Pages::default().open(map).err().unwrap();
+    assert_eq!(error.to_string(), "unsupported: the map x");
+    let structs = DataType::FixedSizeList(Field::new("item", entries, true).into(), 2);
+    assert!(Pages::default().open(structs).is_err());
+    let column = Column { kind: ColumnKind::Values, pages: vec![], buffers: vec![] };
+    let field = Field::new("x", DataType::Int32, true);
+    let error = open_field(&field, &[Arc::new(column)], Version::V2_0).err().unwrap();
+    assert_eq!(error.to_string(), "unsupported: array encodings of file version 2.0");
+}
+
+#[test]
+fn orders() {
+    assert_eq!(unique(&[1, 4, 7]), (vec![1, 4, 7], None));
+    assert_eq!(unique(&[7, 1, 7, 4]), (vec![1, 4, 7], Some(vec![2, 0, 2, 1])));
+    let rows = Rows::from_ranges([2..5, 10..12]).unwrap();
+    assert_eq!(rows_at(&rows, &[0, 2, 3]).iter().collect::<Vec<_>>(), [2, 4, 10]);
+}
+
+#[test]
+fn flipped_bytes_and_truncation_never_panic() {
+    let layout = || Layout::MiniBlockLayout(list_layout(5));
+    let buffers: [&[u8]; 3] = [&[0x70, 0], &list_chunk(), &numbers(&[5, 0])];
+    let whole = Pages::default().page(5, layout(), &buffers);
+    for at in 0..whole.bytes.len() {
+        for byte in [0, 1, 2, 4, 8, 0x7f, 0x80, 0xff] {
+            let mut pages = Pages::default().page(5, layout(), &buffers);
+            pages.bytes[at] = byte;
+            let file = pages.open(list_of(DataType::Int32)).unwrap();
+            let _ = read(&file, &Rows::range(0..5), None);
+            let _ = read(&file, &Rows::from_indices(&[1, 3]), Some(vec![1, 0, 1]));
+        }
+    }
+    let encoding = &whole.pages[0].encoding;
+    for at in 0..encoding.len() {
+        for byte in 0..=255 {
+            let mut pages = Pages::default().page(5, layout(), &buffers);
+            let mut message = encoding.to_vec();
+            message[at] = byte;
+            pages.pages[0].encoding = message.into();
+            if let Ok(file) = pages.open(list_of(DataType::Int32)) {
+                let _ = read(&file, &Rows::range(0..5), None);
+            }
+        }
+    }
+}
