@@ -10,8 +10,9 @@ mod text;
 
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use clap::error::ErrorKind;
@@ -22,7 +23,7 @@ use output::Output;
 use read::{Reading, Selection};
 use rows::RowList;
 
-use crate::quantity;
+use crate::{quantity, zones};
 
 /// Rows of a table on a terminal when nothing else is said.
 const TABLE_ROWS: u64 = 100;
@@ -35,6 +36,7 @@ Formats:
   csv      header and lines; lists and structs as JSON text, nulls as empty cells
   arrow    an Arrow IPC file
   parquet  a Parquet file
+Times with a named zone are in UTC where they are written as text.
 With -o the ending of FILE decides if --format is not given.
 
 Examples:
@@ -118,7 +120,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     .await?;
     let (out, ending) = Output::open(output)?;
     let left = reading.left;
-    match print(reading, format, out).await {
+    let written = output.map_or_else(|| "output".to_string(), |path| path.display().to_string());
+    match print(reading, format, out, &arguments.path, &written).await {
         Err(_) if ending.broken() => return Ok(()),
         result => result?,
     }
@@ -129,12 +132,19 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-async fn print(mut reading: Reading, format: Format, out: Output) -> Result<()> {
-    let mut sink = format.sink(out, &reading.schema)?;
+/// Writes the rows that are read `from` a table or file `to` wherever `out` leads.
+async fn print(mut reading: Reading, format: Format, out: Output, from: &str, to: &str) -> Result<()> {
+    let in_utc = (!format.is_binary()).then(|| Arc::new(zones::schema_in_utc(&reading.schema)));
+    let schema = in_utc.as_ref().unwrap_or(&reading.schema);
+    let mut sink = format.sink(out, schema).with_context(|| to.to_string())?;
     while let Some(batch) = reading.batches.next().await {
-        sink.write(&batch?)?;
+        let mut batch = batch.with_context(|| from.to_string())?;
+        if let Some(schema) = &in_utc {
+            batch = zones::batch_in_utc(&batch, schema).with_context(|| from.to_string())?;
+        }
+        sink.write(&batch).with_context(|| to.to_string())?;
     }
-    sink.finish()
+    sink.finish().with_context(|| to.to_string())
 }
 
 impl Format {

@@ -116,7 +116,7 @@ async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Val
             "fragments": version.fragments,
             "time": columns::time(version.timestamp),
         })).collect::<Vec<_>>(),
-        "format": formats,
+        "format": formats.join(" and "),
         "rows": table.rows(),
         "deleted_rows": deleted,
         "fragments": table.fragments().len(),

@@ -9,6 +9,7 @@ mod inspect;
 mod place;
 mod quantity;
 mod source;
+mod zones;
 
 use std::io::Write;
 use std::process::ExitCode;

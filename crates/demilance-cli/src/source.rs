@@ -157,7 +157,7 @@ impl Source {
             Kind::IpcFile => ipc::read_file(path, progress.clone())?,
             Kind::IpcStream => ipc::read_stream(path, progress.clone())?,
             Kind::Csv => csv::read(path, &nest::flatten(schema, &self.flat), rows, progress.clone())?,
-            Kind::Json => json::read(path, nest::flatten(schema, &self.flat), rows, progress.clone())?,
+            Kind::Json => json::read(path, &nest::flatten(schema, &self.flat), rows, progress.clone())?,
         };
         let is_nested = self.flat.fields().iter().any(|field| field.name().contains('.'));
         let schema = Arc::clone(schema);

@@ -13,6 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema};
 use super::progress::Watched;
 use super::sample::{Counted, ROWS};
 use super::{Batches, Look, Progress};
+use crate::zones;
 
 pub(super) fn look(path: &Path) -> Result<Look> {
     let (file, bytes) = Counted::new(File::open(path)?);
@@ -29,13 +30,13 @@ pub(super) fn look(path: &Path) -> Result<Look> {
 
 pub(super) fn read(
     path: &Path,
-    target: Schema,
+    target: &Schema,
     batch_rows: usize,
     progress: Progress,
 ) -> Result<Batches, ArrowError> {
     let file = BufReader::new(Watched::new(File::open(path)?, progress));
     // Strict: a field that the sample did not show is an error, not lost.
-    let reader = ReaderBuilder::new(Arc::new(target))
+    let reader = ReaderBuilder::new(Arc::new(zones::schema_in_utc(target)))
         .with_strict_mode(true)
         .with_batch_size(batch_rows)
         .build(file)?;

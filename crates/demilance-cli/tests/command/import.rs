@@ -141,3 +141,22 @@ fn names_with_dots_become_members() {
     let error = place.error("import b.csv x.lance");
     assert!(error.starts_with("error: b.csv: field \"a.b\""), "{error}");
 }
+
+#[test]
+fn times_with_a_named_zone_keep_their_instant() {
+    use arrow_array::{ArrayRef, RecordBatch, TimestampMillisecondArray};
+    let place = Place::new();
+    let times = TimestampMillisecondArray::from(vec![1_700_000_000_123]).with_timezone("Europe/Berlin");
+    let batch = RecordBatch::try_from_iter([("at", std::sync::Arc::new(times) as ArrayRef)]).unwrap();
+    write_parquet(&place.path("a.parquet"), &batch);
+    place.ok("import a.parquet t.lance");
+    let line = "{\"at\":\"2023-11-14T22:13:20.123Z\"}\n";
+    assert_eq!(place.ok("cat t.lance --format json"), line);
+    assert!(place.ok("cat t.lance").contains("2023-11-14T22:13:20.123Z"));
+    place.write("b.jsonl", "{\"at\":\"2023-11-14T23:13:20.123+01:00\"}\n");
+    place.write("c.csv", "at\n2023-11-14T22:13:20.123\n");
+    place.ok("import b.jsonl c.csv t.lance --mode append");
+    assert_eq!(place.ok("cat t.lance --format json"), line.repeat(3));
+    place.ok("cat t.lance --limit 1 -o o.arrow");
+    assert_eq!(read_arrow(&place.path("o.arrow"))[0].schema().field(0), batch.schema().field(0));
+}
