@@ -7,7 +7,6 @@ use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use lance_file::Schema;
 
 use crate::assemble::assemble;
-use crate::row_ids::RowIds;
 use crate::{Result, TableError};
 
 /// The name of the column of row ids.
@@ -44,18 +43,17 @@ impl Projection {
         &self.arrow_schema
     }
 
-    /// The columns of rows at the physical `offsets` of a fragment, from what its files have of them.
+    /// The columns of `rows` rows of a fragment, from what its files have of them and from their ids.
     pub(crate) fn columns(
         &self,
         parts: &[(&Schema, &[ArrayRef])],
-        offsets: impl ExactSizeIterator<Item = u64>,
-        ids: Option<&RowIds>,
+        rows: usize,
+        ids: Option<UInt64Array>,
         location: &str,
     ) -> Result<Vec<ArrayRef>> {
-        let columns = assemble(&self.schema, parts, offsets.len());
+        let columns = assemble(&self.schema, parts, rows);
         let mut columns = columns.map_err(|error| TableError::format(location, error))?;
         if let Some(ids) = ids {
-            let ids = UInt64Array::from_iter_values(offsets.map(|offset| ids.id(offset)));
             columns.push(Arc::new(ids));
         }
         Ok(columns)

@@ -4,6 +4,7 @@
 //! table may give rows ids that they keep when they move; then each fragment has the sequence of its rows'
 //! ids, in physical order.
 
+use arrow_array::UInt64Array;
 use bytes::Bytes;
 use lance_footer::{Cursor, FormatError, Result};
 use prost::Message;
@@ -52,6 +53,11 @@ impl RowIds {
                 Err(FormatError::unsupported("row ids that are stored as a hidden column"))
             }
         }
+    }
+
+    /// The ids of the rows at the physical `offsets`.
+    pub(crate) fn at(&self, offsets: impl Iterator<Item = u64>) -> UInt64Array {
+        UInt64Array::from_iter_values(offsets.map(|offset| self.id(offset)))
     }
 
     /// The id of the row at the physical `offset`, which must be one of the fragment.

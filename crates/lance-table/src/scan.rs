@@ -167,12 +167,9 @@ impl SlotScan {
         let parts = schemas.zip(&parts).map(|(schema, arrays)| (schema, arrays.as_slice()));
         let parts = parts.collect::<Vec<_>>();
 
-        let offsets = match self.ids {
-            Some(_) => self.rows.select(self.done..self.done + count).iter().collect(),
-            None => vec![0; len],
-        };
-        let columns =
-            self.projection.columns(&parts, offsets.into_iter(), self.ids.as_deref(), &self.location)?;
+        let window = self.done..self.done + count;
+        let ids = self.ids.as_ref().map(|ids| ids.at(self.rows.select(window).iter()));
+        let columns = self.projection.columns(&parts, len, ids, &self.location)?;
         let batch = self.projection.batch(columns, len)?;
         self.done += count;
         self.left -= count;

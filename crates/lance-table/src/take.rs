@@ -138,8 +138,8 @@ fn combine(
         let batches = batches.collect::<Result<Vec<_>, _>>()?;
         let parts = group.parts.iter().zip(&batches).map(|(part, batch)| (&part.schema, batch.columns()));
         let parts = parts.collect::<Vec<_>>();
-        let offsets = group.offsets.iter().copied();
-        pieces.push(projection.columns(&parts, offsets, group.ids.as_deref(), location)?);
+        let ids = group.ids.as_ref().map(|ids| ids.at(group.offsets.iter().copied()));
+        pieces.push(projection.columns(&parts, group.offsets.len(), ids, location)?);
     }
     match <[Vec<ArrayRef>; 1]>::try_from(pieces) {
         // All rows are from one fragment, which kept the order.
