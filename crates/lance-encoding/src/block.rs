@@ -1,6 +1,6 @@
 //! A block: the uncompressed values of a leaf, as buffers, without their validity.
 
-use std::ops::Range;
+use std::ops::{Add, Range, Sub};
 
 use arrow_array::{Array, ArrayRef, cast::AsArray};
 use arrow_buffer::{ArrowNativeType, BooleanBuffer, BooleanBufferBuilder, Buffer, NullBuffer, OffsetBuffer};
@@ -87,9 +87,40 @@ impl Offsets {
         }
     }
 
+    /// Those of 32 bits.
+    fn small(&self) -> Option<&[i32]> {
+        match self {
+            Self::Small(offsets) => Some(offsets),
+            Self::Large(_) => None,
+        }
+    }
+
+    /// Those of 64 bits.
+    fn large(&self) -> Option<&[i64]> {
+        match self {
+            Self::Small(_) => None,
+            Self::Large(offsets) => Some(offsets),
+        }
+    }
+
+    /// Whether a value has bytes for which `keep` says no.
+    fn any_without(&self, keep: impl Iterator<Item = bool>) -> bool {
+        fn any<O: PartialEq>(offsets: &[O], keep: impl Iterator<Item = bool>) -> bool {
+            offsets
+                .iter()
+                .zip(offsets.iter().skip(1))
+                .zip(keep)
+                .any(|((start, end), keep)| !keep && start != end)
+        }
+        match self {
+            Self::Small(offsets) => any(offsets, keep),
+            Self::Large(offsets) => any(offsets, keep),
+        }
+    }
+
     /// Bytes of the longest value.
     pub(crate) fn longest(&self) -> usize {
-        fn longest<O: ArrowNativeType + std::ops::Sub<Output = O>>(offsets: &[O]) -> usize {
+        fn longest<O: ArrowNativeType + Sub<Output = O>>(offsets: &[O]) -> usize {
             let pairs = offsets.iter().zip(offsets.iter().skip(1));
             pairs.map(|(start, end)| (*end - *start).as_usize()).max().unwrap_or(0)
         }
@@ -250,10 +281,10 @@ impl Block {
     /// The same, with the strings emptied for which `keep` says no. Copies only if there is one.
     pub(crate) fn without(self, keep: impl Iterator<Item = bool> + Clone) -> Result<Self> {
         let Self::Variable { offsets, data } = &self else { return Ok(self) };
-        let values = || keep.clone().enumerate().map(|(index, keep)| (offsets.range(index), keep));
-        if values().all(|(range, keep)| keep || range.is_empty()) {
+        if !offsets.any_without(keep.clone()) {
             return Ok(self);
         }
+        let values = || keep.clone().enumerate().map(|(index, keep)| (offsets.range(index), keep));
         let kept = || values().map(|(range, keep)| if keep { range } else { range.start..range.start });
         let new = Offsets::from_lengths(offsets.width() == 8, kept().map(|range| range.len()))?;
         let mut bytes = Vec::with_capacity(new.at(new.len()));
@@ -261,6 +292,39 @@ impl Block {
             bytes.extend_from_slice(data.get(range).unwrap_or_default());
         }
         Ok(Self::Variable { offsets: new, data: bytes.into() })
+    }
+}
+
+/// The bytes of blocks of fixed width, from the first on.
+pub(crate) struct Parts<'a> {
+    rest: Vec<&'a [u8]>,
+}
+
+impl<'a> Parts<'a> {
+    /// The width of `blocks` and their bytes; none if a block is not of this width, or there is none.
+    pub(crate) fn new(blocks: &'a [Block]) -> Option<(usize, Self)> {
+        let Some(Block::Fixed { width, .. }) = blocks.first() else { return None };
+        let part = |block: &'a Block| match block {
+            Block::Fixed { width: own, bytes } if own == width => Some(bytes.as_slice()),
+            _ => None,
+        };
+        // The next is the last.
+        let rest = blocks.iter().rev().map(part).collect::<Option<_>>()?;
+        Some((*width, Self { rest }))
+    }
+
+    /// Hands the next `count` bytes to `take`, in pieces.
+    pub(crate) fn next(&mut self, mut count: usize, mut take: impl FnMut(&'a [u8])) {
+        while count > 0
+            && let Some(part) = self.rest.pop()
+        {
+            let (now, later) = part.split_at_checked(count).unwrap_or((part, &[]));
+            take(now);
+            count -= now.len();
+            if !later.is_empty() {
+                self.rest.push(later);
+            }
+        }
     }
 }
 
@@ -289,13 +353,38 @@ fn concat_variable(blocks: &[Block], large: bool) -> Result<Block> {
             _ => None,
         })
     };
-    let lengths = parts().flat_map(|(offsets, _)| (0..offsets.len()).map(|value| offsets.range(value).len()));
-    let all = Offsets::from_lengths(large, lengths)?;
-    let mut bytes = Vec::with_capacity(all.at(all.len()));
+    let total: usize = parts().map(|(offsets, _)| offsets.at(offsets.len()) - offsets.at(0)).sum();
+    let count = parts().map(|(offsets, _)| offsets.len()).sum::<usize>() + 1;
+    let too_long = |_| FormatError::unsupported("more than 2 GiB of strings in a page, with 32-bit offsets");
+    let all = if large {
+        let all = joined(count, parts().filter_map(|(offsets, _)| offsets.large()));
+        Offsets::Large(OffsetBuffer::new(all.into()))
+    } else {
+        i32::try_from(total).map_err(too_long)?;
+        let all = joined(count, parts().filter_map(|(offsets, _)| offsets.small()));
+        Offsets::Small(OffsetBuffer::new(all.into()))
+    };
+    let mut bytes = Vec::with_capacity(total);
     for (offsets, data) in parts() {
         bytes.extend_from_slice(data.get(offsets.at(0)..offsets.at(offsets.len())).unwrap_or_default());
     }
     Ok(Block::Variable { offsets: all, data: bytes.into() })
+}
+
+/// `parts` such that each goes on where the one before it ended. The end must be known to fit.
+fn joined<'a, O: ArrowNativeType + Add<Output = O> + Sub<Output = O>>(
+    count: usize,
+    parts: impl Iterator<Item = &'a [O]>,
+) -> Vec<O> {
+    let mut all = Vec::with_capacity(count);
+    let mut end = O::default();
+    all.push(end);
+    for part in parts {
+        let (first, base) = (part.first().copied().unwrap_or_default(), end);
+        all.extend(part.iter().skip(1).map(|offset| *offset - first + base));
+        end = all.last().copied().unwrap_or_default();
+    }
+    all
 }
 
 fn concat_lists(blocks: &[Block], dimension: usize) -> Result<Block> {

@@ -30,12 +30,14 @@ const CHUNK_BYTES: usize = 8186;
 const CHUNK_VALUES: usize = 4096;
 
 /// A way to encode the values of a mini-block page.
+///
+/// Values of fixed width come in as many blocks as they came, any others in one.
 pub(crate) trait Scheme: Sync {
-    /// About how many bytes `block` would take; none if it cannot be encoded in this way.
-    fn estimate(&self, block: &Block) -> Option<u64>;
+    /// About how many bytes the values of `blocks` would take; none if they cannot be encoded in this way.
+    fn estimate(&self, blocks: &[Block]) -> Option<u64>;
 
-    /// Encodes `block`, chunk by chunk.
-    fn encode<'a>(&self, block: &'a Block) -> Result<Box<dyn Chunks + 'a>>;
+    /// Encodes the values of `blocks`, chunk by chunk.
+    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>>;
 }
 
 /// The values of a page while they are cut into chunks.
@@ -52,7 +54,7 @@ pub(crate) trait Chunks {
     /// or more.
     fn count(&self, start: usize, left: usize) -> usize;
 
-    /// Writes the buffers of a chunk.
+    /// Writes the buffers of a chunk. Chunks come in order, each value is in one.
     fn write(&mut self, values: Range<usize>, out: &mut ChunkBuffers) -> Result<()>;
 }
 
@@ -77,20 +79,25 @@ impl<'a> ChunkBuffers<'a> {
     }
 }
 
-/// Encodes `block` with the scheme that takes the fewest bytes.
-pub(crate) fn choose(block: &Block) -> Result<Box<dyn Chunks + '_>> {
+/// Encodes the values of `blocks` with the scheme that takes the fewest bytes.
+pub(crate) fn choose(blocks: &[Block]) -> Result<Box<dyn Chunks + '_>> {
     let mut best: Option<(u64, &dyn Scheme)> = None;
     for scheme in SCHEMES {
-        if let Some(bytes) = scheme.estimate(block)
+        if let Some(bytes) = scheme.estimate(blocks)
             && best.is_none_or(|(least, _)| bytes < least)
         {
             best = Some((bytes, *scheme));
         }
     }
     match best {
-        Some((_, scheme)) => scheme.encode(block),
+        Some((_, scheme)) => scheme.encode(blocks),
         None => Err(FormatError::unsupported("no scheme for these values")),
     }
+}
+
+/// Bytes in memory of the values of `blocks`.
+fn plain_bytes(blocks: &[Block]) -> u64 {
+    blocks.iter().map(|block| block.bytes(0..block.len()) as u64).sum()
 }
 
 /// The largest power of two of values of `bits` bits that makes a chunk, at least 2; all that are `left` if

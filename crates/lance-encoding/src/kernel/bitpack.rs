@@ -59,7 +59,12 @@ macro_rules! word {
             }
 
             fn write(words: &[Self], out: &mut Vec<u8>) {
-                out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+                let start = out.len();
+                out.resize(start + words.len() * ($bits / 8), 0);
+                let (places, _) = out.get_mut(start..).unwrap_or_default().as_chunks_mut();
+                for (place, word) in places.iter_mut().zip(words) {
+                    *place = word.to_le_bytes();
+                }
             }
 
             fn width(values: &[Self]) -> usize {

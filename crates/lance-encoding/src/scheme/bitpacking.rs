@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use lance_footer::{FormatError, Result};
 
-use super::{ChunkBuffers, Chunks, Scheme};
-use crate::block::Block;
+use super::{ChunkBuffers, Chunks, Scheme, plain_bytes};
+use crate::block::{Block, Parts};
 use crate::kernel::bitpack::{VECTOR, Word, packed_words};
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
 
@@ -20,48 +20,60 @@ use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression}
 pub(super) struct InlineScheme;
 
 impl Scheme for InlineScheme {
-    fn estimate(&self, block: &Block) -> Option<u64> {
-        match block {
-            Block::Fixed { width: 1, bytes } => Some(estimate::<u8>(bytes)),
-            Block::Fixed { width: 2, bytes } => Some(estimate::<u16>(bytes)),
-            Block::Fixed { width: 4, bytes } => Some(estimate::<u32>(bytes)),
-            Block::Fixed { width: 8, bytes } => Some(estimate::<u64>(bytes)),
+    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
+        let bytes = usize::try_from(plain_bytes(blocks)).ok()?;
+        match Parts::new(blocks)? {
+            (1, parts) => Some(estimate::<u8>(parts, bytes)),
+            (2, parts) => Some(estimate::<u16>(parts, bytes / 2)),
+            (4, parts) => Some(estimate::<u32>(parts, bytes / 4)),
+            (8, parts) => Some(estimate::<u64>(parts, bytes / 8)),
             _ => None,
         }
     }
 
-    fn encode<'a>(&self, block: &'a Block) -> Result<Box<dyn Chunks + 'a>> {
-        match block {
-            Block::Fixed { width: 1, bytes } => Ok(Box::new(Vectors::<u8>::new(bytes))),
-            Block::Fixed { width: 2, bytes } => Ok(Box::new(Vectors::<u16>::new(bytes))),
-            Block::Fixed { width: 4, bytes } => Ok(Box::new(Vectors::<u32>::new(bytes))),
-            Block::Fixed { width: 8, bytes } => Ok(Box::new(Vectors::<u64>::new(bytes))),
+    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
+        match Parts::new(blocks) {
+            Some((1, parts)) => Ok(Box::new(Vectors::<u8>::new(parts))),
+            Some((2, parts)) => Ok(Box::new(Vectors::<u16>::new(parts))),
+            Some((4, parts)) => Ok(Box::new(Vectors::<u32>::new(parts))),
+            Some((8, parts)) => Ok(Box::new(Vectors::<u64>::new(parts))),
             _ => Err(FormatError::unsupported("bit packing of other than integers")),
         }
     }
 }
 
-fn estimate<T: Word>(bytes: &[u8]) -> u64 {
-    let mut vector = [T::default(); VECTOR];
-    let size = T::BITS / 8;
-    let vectors = bytes.chunks(VECTOR * size).map(|chunk| {
-        T::read(chunk, &mut vector);
-        let width = T::width(vector.get(..chunk.len() / size).unwrap_or_default());
-        (size + 128 * width) as u64
+fn estimate<T: Word>(parts: Parts, count: usize) -> u64 {
+    let mut vectors = Vectors::<T>::new(parts);
+    let full = (0..count / VECTOR).map(|_| VECTOR);
+    let sizes = full.chain([count % VECTOR].into_iter().filter(|rest| *rest > 0)).map(|values| {
+        vectors.fill(values);
+        (T::BITS / 8 + 128 * T::width(vectors.vector.as_slice())) as u64
     });
-    vectors.sum()
+    sizes.sum()
 }
 
 struct Vectors<'a, T> {
-    bytes: &'a [u8],
+    parts: Parts<'a>,
     vector: Box<[T; VECTOR]>,
     packed: Box<[T; VECTOR]>,
 }
 
 impl<'a, T: Word> Vectors<'a, T> {
-    fn new(bytes: &'a [u8]) -> Self {
+    fn new(parts: Parts<'a>) -> Self {
         let zeros = || Box::new([T::default(); VECTOR]);
-        Self { bytes, vector: zeros(), packed: zeros() }
+        Self { parts, vector: zeros(), packed: zeros() }
+    }
+
+    /// Puts the next `count` values into the vector, and zeros after them.
+    fn fill(&mut self, count: usize) {
+        let size = T::BITS / 8;
+        let mut filled = 0;
+        let vector = self.vector.as_mut_slice();
+        self.parts.next(count * size, |part| {
+            T::read(part, vector.get_mut(filled..).unwrap_or_default());
+            filled += part.len() / size;
+        });
+        vector.get_mut(filled..).unwrap_or_default().fill(T::default());
     }
 }
 
@@ -77,11 +89,7 @@ impl<T: Word> Chunks for Vectors<'_, T> {
 
     fn write(&mut self, values: Range<usize>, out: &mut ChunkBuffers) -> Result<()> {
         let size = T::BITS / 8;
-        let chunk = self.bytes.get(values.start * size..values.end * size).unwrap_or_default();
-        T::read(chunk, self.vector.as_mut_slice());
-        if let Some(rest) = self.vector.get_mut(values.len()..) {
-            rest.fill(T::default());
-        }
+        self.fill(values.len());
         let width = T::width(self.vector.as_slice());
         T::pack_vector(width, &self.vector, &mut self.packed);
         out.buffer(|bytes| {

@@ -12,7 +12,7 @@ use arrow_buffer::{Buffer, NullBuffer};
 use lance_footer::{FormatError, Result};
 
 use super::flat::write_bits;
-use super::{ChunkBuffers, Chunks, Scheme, fixed_count, flat};
+use super::{ChunkBuffers, Chunks, Scheme, fixed_count, flat, plain_bytes};
 use crate::block::Block;
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
 
@@ -20,14 +20,15 @@ use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression}
 pub(super) struct ListScheme;
 
 impl Scheme for ListScheme {
-    fn estimate(&self, block: &Block) -> Option<u64> {
-        Nested::new(block).map(|_| block.bytes(0..block.len()) as u64)
+    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
+        let [block] = blocks else { return None };
+        Nested::new(block).map(|_| plain_bytes(blocks))
     }
 
-    fn encode<'a>(&self, block: &'a Block) -> Result<Box<dyn Chunks + 'a>> {
-        match Nested::new(block) {
-            Some(nested) => Ok(Box::new(nested)),
-            None => Err(FormatError::unsupported("fixed-size lists of strings")),
+    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
+        match blocks.first().and_then(Nested::new) {
+            Some(nested) if blocks.len() == 1 => Ok(Box::new(nested)),
+            _ => Err(FormatError::unsupported("fixed-size lists of strings")),
         }
     }
 }

@@ -5,25 +5,23 @@ use std::ops::Range;
 use arrow_buffer::BooleanBuffer;
 use lance_footer::{FormatError, Result};
 
-use super::{ChunkBuffers, Chunks, Scheme, fixed_count};
-use crate::block::Block;
+use super::{ChunkBuffers, Chunks, Scheme, fixed_count, plain_bytes};
+use crate::block::{Block, Parts};
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
 
 /// Values of fixed width, bits too.
 pub(super) struct FlatScheme;
 
 impl Scheme for FlatScheme {
-    fn estimate(&self, block: &Block) -> Option<u64> {
-        match block {
-            Block::Bits(_) | Block::Fixed { .. } => Some(block.bytes(0..block.len()) as u64),
-            _ => None,
-        }
+    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
+        let flat = matches!(blocks, [Block::Bits(_)]) || Parts::new(blocks).is_some();
+        flat.then(|| plain_bytes(blocks))
     }
 
-    fn encode<'a>(&self, block: &'a Block) -> Result<Box<dyn Chunks + 'a>> {
-        match block {
-            Block::Bits(bits) => Ok(Box::new(Bits(bits))),
-            Block::Fixed { width, bytes } => Ok(Box::new(Bytes { width: *width, bytes })),
+    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
+        match (blocks, Parts::new(blocks)) {
+            ([Block::Bits(bits)], _) => Ok(Box::new(Bits(bits))),
+            (_, Some((width, parts))) => Ok(Box::new(Bytes { width, parts })),
             _ => Err(FormatError::unsupported("flat values of variable width")),
         }
     }
@@ -66,7 +64,7 @@ impl Chunks for Bits<'_> {
 
 struct Bytes<'a> {
     width: usize,
-    bytes: &'a [u8],
+    parts: Parts<'a>,
 }
 
 impl Chunks for Bytes<'_> {
@@ -79,8 +77,8 @@ impl Chunks for Bytes<'_> {
     }
 
     fn write(&mut self, values: Range<usize>, out: &mut ChunkBuffers) -> Result<()> {
-        let slice = self.bytes.get(values.start * self.width..values.end * self.width);
-        out.buffer(|bytes| bytes.extend_from_slice(slice.unwrap_or_default()));
+        let size = values.len() * self.width;
+        out.buffer(|bytes| self.parts.next(size, |part| bytes.extend_from_slice(part)));
         Ok(())
     }
 }

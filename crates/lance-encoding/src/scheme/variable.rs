@@ -12,7 +12,7 @@ use std::ops::Range;
 use arrow_buffer::ArrowNativeType;
 use lance_footer::{FormatError, Result};
 
-use super::{ChunkBuffers, Chunks, Scheme, flat};
+use super::{ChunkBuffers, Chunks, Scheme, flat, plain_bytes};
 use crate::block::{Block, Offsets};
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
 
@@ -23,16 +23,13 @@ const CHUNK_BYTES: usize = 4096;
 pub(super) struct VariableScheme;
 
 impl Scheme for VariableScheme {
-    fn estimate(&self, block: &Block) -> Option<u64> {
-        match block {
-            Block::Variable { .. } => Some(block.bytes(0..block.len()) as u64),
-            _ => None,
-        }
+    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
+        matches!(blocks, [Block::Variable { .. }]).then(|| plain_bytes(blocks))
     }
 
-    fn encode<'a>(&self, block: &'a Block) -> Result<Box<dyn Chunks + 'a>> {
-        match block {
-            Block::Variable { offsets, data } => Ok(Box::new(Strings { offsets, data })),
+    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
+        match blocks {
+            [Block::Variable { offsets, data }] => Ok(Box::new(Strings { offsets, data })),
             _ => Err(FormatError::unsupported("strings of fixed width")),
         }
     }
@@ -119,13 +116,14 @@ fn write_offsets<O: ArrowNativeType, const WIDTH: usize>(
     out: &mut Vec<u8>,
 ) {
     let first = offsets.first().map_or(0, |offset| offset.as_usize());
-    let head = head.iter().copied();
-    let numbers = head.chain(offsets.iter().map(|offset| offset.as_usize() - first + base));
-    // The low bytes of a number that is known to fit.
-    out.extend(numbers.flat_map(|number| {
-        let bytes = (number as u64).to_le_bytes();
-        bytes.first_chunk::<WIDTH>().copied().unwrap_or([0; WIDTH])
-    }));
+    let start = out.len();
+    out.resize(start + (head.len() + offsets.len()) * WIDTH, 0);
+    let (places, _) = out.get_mut(start..).unwrap_or_default().as_chunks_mut::<WIDTH>();
+    let numbers = head.iter().copied().chain(offsets.iter().map(|offset| offset.as_usize() - first + base));
+    for (place, number) in places.iter_mut().zip(numbers) {
+        // The low bytes of a number that is known to fit.
+        *place = number.to_le_bytes().first_chunk().copied().unwrap_or([0; WIDTH]);
+    }
 }
 
 #[cfg(test)]
@@ -142,7 +140,7 @@ mod tests {
     #[test]
     fn bytes_of_a_chunk() {
         let values = strings(&["x", "a", "bb", "", "", "ccc"]);
-        let values = values.slice(1..6);
+        let values = [values.slice(1..6)];
         let (mut bytes, mut sizes) = (vec![], vec![]);
         let mut chunks = VariableScheme.encode(&values).unwrap();
         chunks.write(0..5, &mut ChunkBuffers::new(&mut bytes, &mut sizes)).unwrap();

@@ -161,7 +161,7 @@ fn encode(
     let shredded = Shredded::new(batches, path)?;
     let dictionary = batches.first().and_then(|batch| batch.dictionary.as_ref());
     let mut pages = vec![];
-    for page in page::lay_out(&shredded, path, dictionary, rules)? {
+    for page in page::lay_out(shredded, path, dictionary, rules)? {
         let length = page.rows as u64;
         pages.push(EncodedPage {
             leaf,

@@ -24,15 +24,15 @@ use crate::proto::{CompressiveEncoding, MiniBlockLayout};
 use crate::rules::Rules;
 use crate::scheme::{self, ChunkBuffers, Chunks, flat, variable, variable_block};
 
-/// `page`, whose values are `block`, with no more than `limit` entries a chunk.
+/// `page`, whose values are `blocks`, with no more than `limit` entries a chunk.
 pub(super) fn encode(
     page: &Page,
-    block: &Block,
+    blocks: &[Block],
     dictionary: Option<&ArrayRef>,
     limit: usize,
     rules: &Rules,
 ) -> Result<(Layout, Vec<Vec<Bytes>>)> {
-    let mut chunks = scheme::choose(block)?;
+    let mut chunks = scheme::choose(blocks)?;
     let (repetition, definition) = (page.levels.repetition.as_deref(), page.levels.definition.as_deref());
     let codecs = [repetition.map(LevelCodec::choose), definition.map(LevelCodec::choose)];
     let mut writer = ChunkWriter {
@@ -41,12 +41,12 @@ pub(super) fn encode(
         wide: rules.large_chunks,
         max_bytes: rules.max_chunk_bytes,
         words: vec![],
-        data: Vec::with_capacity(block.bytes(0..block.len())),
+        data: Vec::with_capacity(blocks.iter().map(|block| block.bytes(0..block.len())).sum()),
     };
-    let ends = Ends::new(page);
+    let (ends, values) = (Ends::new(page), page.visible());
     let (mut value, mut entry, mut starts) = (0, 0, vec![]);
-    while value < block.len() {
-        let left = block.len() - value;
+    while value < values {
+        let left = values - value;
         let mut count = chunks.count(value, left).clamp(1, left);
         while ends.after(value, count, left) - entry > limit && count > 2 {
             count = if count == left { 1 << (count - 1).ilog2() } else { count / 2 };
@@ -65,7 +65,7 @@ pub(super) fn encode(
         layers: page.layers(),
         num_buffers: chunks.buffers() as u64,
         repetition_index_depth: u32::from(repetition.is_some()),
-        num_items: block.len() as u64,
+        num_items: values as u64,
         has_large_chunk: rules.large_chunks,
         ..MiniBlockLayout::default()
     };

@@ -6,14 +6,28 @@ use super::path::Nesting;
 use super::shred::null_code;
 use crate::{Layer, Numbering};
 
-/// The layers that `codes` say a page has, and its definition levels; none if nothing is missing.
-pub(super) fn number(codes: Option<&[u16]>, nesting: &[Nesting]) -> Result<(Numbering, Option<Vec<u16>>)> {
+/// The levels of a page.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    /// The layers that the page has.
+    pub(super) numbering: Numbering,
+    /// Definition levels; none if nothing is missing.
+    pub(super) definition: Option<Vec<u16>>,
+    /// The code of each level.
+    pub(super) codes: Vec<u16>,
+}
+
+/// Numbers the `codes` of a page of the given nesting.
+pub(super) fn number(codes: Option<Vec<u16>>, nesting: &[Nesting]) -> Result<Numbered> {
     // Whether each code occurs, then what level it has.
     let mut levels = vec![0_u16; nesting.len() * 2 + 1];
-    for code in codes.unwrap_or_default() {
+    for code in codes.iter().flatten() {
         if let Some(level) = levels.get_mut(usize::from(*code)) {
             *level = 1;
         }
+    }
+    if let Some(value) = levels.first_mut() {
+        *value = 0;
     }
     for_the_reference(&mut levels, nesting);
     let mut layers = Vec::with_capacity(nesting.len());
@@ -25,19 +39,18 @@ pub(super) fn number(codes: Option<&[u16]>, nesting: &[Nesting]) -> Result<(Numb
             _ => Layer::Item { nullable: occurs(null) },
         });
     }
-    let mut next = 0;
-    for level in levels.iter_mut().skip(1).filter(|level| **level > 0) {
-        next += 1;
-        *level = next;
+    let mut of_levels = vec![0];
+    for (code, level) in (0..).zip(&mut levels).filter(|(_, level)| **level > 0) {
+        *level = u16::try_from(of_levels.len()).unwrap_or(u16::MAX);
+        of_levels.push(code);
     }
-    if let Some(value) = levels.first_mut() {
-        *value = 0;
+    let mut definition = codes.filter(|_| of_levels.len() > 1);
+    if (0..).zip(&of_levels).any(|(level, code): (u16, _)| level != *code) {
+        for code in definition.iter_mut().flatten() {
+            *code = levels.get(usize::from(*code)).copied().unwrap_or(0);
+        }
     }
-    let definition = codes.filter(|_| next > 0).map(|codes| {
-        let level = |code: &u16| levels.get(usize::from(*code)).copied().unwrap_or(0);
-        codes.iter().map(level).collect()
-    });
-    Ok((Numbering::new(layers)?, definition))
+    Ok(Numbered { numbering: Numbering::new(layers)?, definition, codes: of_levels })
 }
 
 /// Sets levels aside that do not occur, where the reference's reader goes wrong without them.

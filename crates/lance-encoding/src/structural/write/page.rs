@@ -17,6 +17,9 @@ use crate::{Levels, Numbering};
 /// Values from this many bytes on are wide: each is found by itself instead of with its neighbours.
 const WIDE: usize = 256;
 
+/// Values of more bytes are wide even if they are lists of bits.
+const HUGE: usize = 8 << 10;
+
 /// Bits that the levels of a chunk may take.
 const LEVEL_BITS: usize = 131_072;
 
@@ -36,6 +39,8 @@ pub(super) struct Page {
     /// Positions in the levels; rows if there are none.
     pub(super) entries: usize,
     pub(super) numbering: Numbering,
+    /// What each definition level was before it was numbered.
+    codes: Vec<u16>,
     pub(super) levels: Levels,
     /// The values of the entries that own one, in order.
     pub(super) values: Vec<Block>,
@@ -43,15 +48,16 @@ pub(super) struct Page {
 
 impl Page {
     /// The contents of one page that holds `shredded`.
-    pub(super) fn new(shredded: &Shredded, path: &LeafPath) -> Result<Self> {
+    pub(super) fn new(shredded: Shredded, path: &LeafPath) -> Result<Self> {
         let nesting: Vec<Nesting> = path.steps.iter().map(|step| step.nesting).collect();
-        let (numbering, definition) = number(shredded.codes.as_deref(), &nesting)?;
+        let numbered = number(shredded.codes, &nesting)?;
         Ok(Self {
             rows: shredded.rows,
             entries: shredded.entries,
-            numbering,
-            levels: Levels { repetition: shredded.repetition.clone(), definition },
-            values: shredded.values.clone(),
+            numbering: numbered.numbering,
+            codes: numbered.codes,
+            levels: Levels { repetition: shredded.repetition, definition: numbered.definition },
+            values: shredded.values,
         })
     }
 
@@ -83,7 +89,7 @@ impl Page {
 
 /// The pages that hold `shredded`: one, unless its levels do not fit into one.
 pub(super) fn lay_out(
-    shredded: &Shredded,
+    shredded: Shredded,
     path: &LeafPath,
     dictionary: Option<&ArrayRef>,
     rules: &Rules,
@@ -108,17 +114,16 @@ pub(super) fn lay_out(
     }
     let fail = |error| named(error, path);
     let values = prepared(&page)?;
-    let (widest, zippable) = (widest(&values), dictionary.is_none());
+    let zippable = dictionary.is_none();
     if zippable
-        && widest >= WIDE
+        && is_wide(&values)
         && let Some(page) = full_zip::encode(&page, &values).map_err(fail)?
     {
         return laid(page);
     }
     let limit = level_limit(&page.levels);
     if longest_gap(&page) <= limit.saturating_sub(2) / 3 {
-        let block = Block::concat(&values)?;
-        return laid(mini_block::encode(&page, &block, dictionary, limit, rules).map_err(fail)?);
+        return laid(mini_block::encode(&page, &values, dictionary, limit, rules).map_err(fail)?);
     }
     let cuts = cuts(&page, limit);
     if let [_] = cuts.as_slice()
@@ -132,17 +137,17 @@ pub(super) fn lay_out(
         return Err(FormatError::unsupported(what));
     }
     if cuts.len() < 2 {
-        let block = Block::concat(&values)?;
-        return laid(mini_block::encode(&page, &block, dictionary, limit, rules).map_err(fail)?);
+        return laid(mini_block::encode(&page, &values, dictionary, limit, rules).map_err(fail)?);
     }
     let mut pages = vec![];
-    for piece in split(shredded, &cuts, page.numbering.max_repetition(), path)? {
-        pages.extend(lay_out(&piece, path, dictionary, rules)?);
+    for piece in split(&page, &cuts)? {
+        pages.extend(lay_out(piece, path, dictionary, rules)?);
     }
     Ok(pages)
 }
 
-/// The values with nothing left in the strings that are missing.
+/// The values: of fixed width as they came, others in one block, with nothing left in strings that are
+/// missing.
 fn prepared(page: &Page) -> Result<Vec<Block>> {
     match (page.values.first(), page.validity()) {
         (Some(Block::Variable { .. }), validity) => {
@@ -152,21 +157,24 @@ fn prepared(page: &Page) -> Result<Vec<Block>> {
                 None => block,
             }])
         }
-        _ => Ok(page.values.clone()),
+        (Some(Block::Fixed { .. }), _) => Ok(page.values.clone()),
+        _ => Ok(vec![Block::concat(&page.values)?]),
     }
 }
 
-/// Bytes of the longest value. Lists of bits count nothing: bits cannot always be zipped.
-fn widest(values: &[Block]) -> usize {
-    fn of(block: &Block) -> usize {
+/// Whether there is a wide value. Lists of bits count only if two of them would not fit a chunk: bits cannot
+/// always be zipped.
+fn is_wide(values: &[Block]) -> bool {
+    fn widest(block: &Block) -> usize {
         match block {
             Block::Null(_) | Block::Bits(_) => 0,
             Block::Fixed { width, .. } => *width,
             Block::Variable { offsets, .. } => offsets.longest(),
-            Block::FixedSizeList { dimension, items, .. } => dimension.saturating_mul(of(items)),
+            Block::FixedSizeList { dimension, items, .. } => dimension.saturating_mul(widest(items)),
         }
     }
-    values.iter().map(of).max().unwrap_or(0)
+    let huge = |block: &Block| block.len() > 0 && block.bytes(0..1) > HUGE;
+    values.iter().any(|block| widest(block) >= WIDE || huge(block))
 }
 
 /// Entries that a chunk may have.
@@ -210,25 +218,24 @@ fn cuts(page: &Page, limit: usize) -> Vec<usize> {
     cuts
 }
 
-fn split(shredded: &Shredded, cuts: &[usize], top: u16, path: &LeafPath) -> Result<Vec<Shredded>> {
-    let values = Block::concat(&shredded.values)?;
-    // The codes of entries without a slot start at the innermost list.
-    let inside = path.steps.iter().rev().take_while(|step| step.nesting != Nesting::List).count();
-    let first_hidden = super::shred::null_code(u16::try_from(inside).unwrap_or(u16::MAX));
+fn split(page: &Page, cuts: &[usize]) -> Result<Vec<Shredded>> {
+    let values = Block::concat(&page.values)?;
+    let (top, max_visible) = (page.numbering.max_repetition(), page.numbering.max_visible());
+    let code = |level: &u16| page.codes.get(usize::from(*level)).copied().unwrap_or(0);
     let (mut start, mut value) = (0, 0);
     let mut pieces = vec![];
     for end in cuts {
-        let cut = |levels: &Option<Vec<u16>>| {
+        let cut = |levels: &'_ Option<Vec<u16>>| {
             levels.as_ref().map(|levels| levels.get(start..*end).unwrap_or_default().to_vec())
         };
-        let (repetition, codes) = (cut(&shredded.repetition), cut(&shredded.codes));
-        let hidden = codes.iter().flatten().filter(|code| **code >= first_hidden).count();
+        let (repetition, definition) = (cut(&page.levels.repetition), cut(&page.levels.definition));
+        let hidden = definition.iter().flatten().filter(|level| **level > max_visible).count();
         let next = value + (end - start) - hidden;
         pieces.push(Shredded {
             rows: repetition.iter().flatten().filter(|level| **level == top).count(),
             entries: end - start,
             repetition,
-            codes,
+            codes: definition.map(|levels| levels.iter().map(code).collect()),
             values: vec![values.slice(value..next)],
         });
         (start, value) = (*end, next);

@@ -120,9 +120,13 @@ impl Walk {
     fn item(&mut self, nulls: Option<&NullBuffer>, layer: u16, step: &Step) -> Result<()> {
         let Some(nulls) = nulls else { return Ok(()) };
         let code = null_code(layer);
-        let mut entries = self.codes.take().unwrap_or_else(|| vec![0; self.entries]);
+        if self.codes.is_none() {
+            self.codes = marks(nulls, &self.slots, self.entries, code);
+            return if self.codes.is_some() && !step.nullable { Err(not_nullable(step)) } else { Ok(()) };
+        }
         let mut marked = false;
-        let mut owners = entries.iter_mut().filter(|code| **code < self.owned);
+        let owned = self.owned;
+        let mut owners = self.codes.iter_mut().flatten().filter(|code| **code < owned);
         for slots in &self.slots {
             // In this order: the shorter one comes first, so that no entry is taken in vain.
             for (valid, entry) in nulls.slice(slots.start, slots.len()).iter().zip(owners.by_ref()) {
@@ -132,11 +136,7 @@ impl Walk {
                 }
             }
         }
-        if marked && !step.nullable {
-            return Err(not_nullable(step));
-        }
-        self.codes = entries.iter().any(|code| *code != 0).then_some(entries);
-        Ok(())
+        if marked && !step.nullable { Err(not_nullable(step)) } else { Ok(()) }
     }
 
     /// Replaces each slot of a list layer by the slots of its items. Further elements of a list repeat
@@ -150,13 +150,16 @@ impl Walk {
         step: &Step,
     ) -> Result<()> {
         let (null, empty) = (null_code(layer), null_code(layer) + 1);
+        let repetition = self.repetition.take().unwrap_or_else(|| vec![self.row; self.entries]);
+        let codes = self.codes.take().unwrap_or_else(|| vec![0; self.entries]);
         let mut slots = self.slots.iter().cloned().flatten();
-        let mut grown = Grown::new(self.entries, rank);
+        let items = |slots: &Range<usize>| match (offsets.get(slots.start), offsets.get(slots.end)) {
+            (Some(start), Some(end)) => end.as_usize() - start.as_usize(),
+            _ => 0,
+        };
+        let mut grown = Grown::new(self.entries + self.slots.iter().map(items).sum::<usize>(), rank);
         let mut marked = false;
-        for entry in 0..self.entries {
-            let code = self.codes.as_ref().and_then(|codes| codes.get(entry)).copied().unwrap_or(0);
-            let repetition = self.repetition.as_ref().and_then(|levels| levels.get(entry)).copied();
-            let repetition = repetition.unwrap_or(self.row);
+        for (repetition, code) in repetition.into_iter().zip(codes) {
             if code >= self.owned {
                 grown.missing(repetition, code);
                 continue;
@@ -180,8 +183,11 @@ impl Walk {
             return Err(not_nullable(step));
         }
         self.entries = grown.repetition.len();
+        if !grown.codes.is_empty() {
+            grown.codes.resize(self.entries, 0);
+            self.codes = Some(grown.codes);
+        }
         self.repetition = Some(grown.repetition);
-        self.codes = grown.codes;
         self.slots = grown.slots;
         self.owned = null;
         Ok(())
@@ -192,32 +198,50 @@ impl Walk {
 struct Grown {
     rank: u16,
     repetition: Vec<u16>,
-    codes: Option<Vec<u16>>,
+    /// As far as the last entry that is missing.
+    codes: Vec<u16>,
     slots: Vec<Range<usize>>,
 }
 
 impl Grown {
     fn new(entries: usize, rank: u16) -> Self {
-        Self { rank, repetition: Vec::with_capacity(entries), codes: None, slots: vec![] }
+        Self { rank, repetition: Vec::with_capacity(entries), codes: vec![], slots: vec![] }
     }
 
     fn missing(&mut self, repetition: u16, code: u16) {
-        self.codes.get_or_insert_with(|| vec![0; self.repetition.len()]).push(code);
+        self.codes.resize(self.repetition.len(), 0);
+        self.codes.push(code);
         self.repetition.push(repetition);
     }
 
     fn items(&mut self, repetition: u16, items: Range<usize>) {
         self.repetition.push(repetition);
-        let len = self.repetition.len() + items.len() - 1;
-        self.repetition.resize(len, self.rank);
-        if let Some(codes) = &mut self.codes {
-            codes.resize(len, 0);
-        }
+        self.repetition.extend(std::iter::repeat_n(self.rank, items.len() - 1));
         match self.slots.last_mut() {
             Some(last) if last.end == items.start => last.end = items.end,
             _ => self.slots.push(items),
         }
     }
+}
+
+/// The codes of entries that all own a slot, of which the null ones get `code`; none if there are none.
+fn marks(nulls: &NullBuffer, slots: &[Range<usize>], entries: usize, code: u16) -> Option<Vec<u16>> {
+    let parts = || slots.iter().map(|slots| nulls.slice(slots.start, slots.len()));
+    if parts().all(|part| part.null_count() == 0) {
+        return None;
+    }
+    // A whole word more than there are may be appended.
+    let mut codes = Vec::with_capacity(entries + 64);
+    for part in parts() {
+        let bits = part.inner().bit_chunks();
+        let rest = std::iter::once(bits.remainder_bits()).filter(|_| bits.remainder_len() > 0);
+        let end = codes.len() + part.len();
+        for word in bits.iter().chain(rest) {
+            codes.extend((0..64).map(|bit| if word >> bit & 1 == 0 { code } else { 0 }));
+        }
+        codes.truncate(end);
+    }
+    Some(codes)
 }
 
 pub(super) const fn null_code(layer: u16) -> u16 {

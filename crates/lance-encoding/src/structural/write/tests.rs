@@ -47,11 +47,11 @@ fn levels(array: &ArrayRef) -> Leveled {
     let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
     let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
     let nesting: Vec<Nesting> = path.steps.iter().map(|step| step.nesting).collect();
-    let (numbering, definition) = number(shredded.codes.as_deref(), &nesting).unwrap();
+    let numbered = number(shredded.codes, &nesting).unwrap();
     Leveled {
-        layers: numbering.layers().to_vec(),
+        layers: numbered.numbering.layers().to_vec(),
         repetition: shredded.repetition,
-        definition,
+        definition: numbered.definition,
         values: shredded.values.iter().map(|block| block.len()).sum(),
     }
 }
@@ -173,7 +173,7 @@ fn constant(array: &ArrayRef) -> (ConstantLayout, Vec<Vec<u8>>) {
 fn full_zip(array: &ArrayRef) -> (FullZipLayout, Vec<Vec<u8>>) {
     let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
     let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
-    let page = page::Page::new(&shredded, path).unwrap();
+    let page = page::Page::new(shredded, path).unwrap();
     let (layout, buffers) = super::full_zip::encode(&page, &page.values).unwrap().unwrap();
     let Layout::FullZipLayout(layout) = layout else { panic!("{layout:?}") };
     (layout, buffers.iter().map(|parts| parts.concat()).collect())
