@@ -1,27 +1,21 @@
 //! Schemes: the ways in which the values of a mini-block page can be encoded.
 //!
-//! The list is open: a scheme says how many bytes it would take, and the smallest is used. To add one, write
-//! its file and put it into the list below.
-
-mod bitpacking;
-mod fixed_size_list;
-mod flat;
-mod variable;
+//! The list is open: a scheme says how many bytes it would take, and the smallest is used. Each is in the file
+//! of its codec; to add one, put it into the list below.
 
 use std::ops::Range;
 
 use lance_footer::{FormatError, Result};
 
-pub(crate) use fixed_size_list::{encoding as fixed_size_list, zipped as zipped_fixed_size_list};
-pub(crate) use flat::encoding as flat;
-pub(crate) use variable::{block as variable_block, encoding as variable};
-
 use crate::block::Block;
+use crate::codec::fixed_size_list::ListScheme;
+use crate::codec::flat::FlatScheme;
+use crate::codec::inline_bitpacking::InlineScheme;
+use crate::codec::variable::VariableScheme;
 use crate::proto::CompressiveEncoding;
 
 /// The schemes that are tried, the preferred first where estimates are the same.
-static SCHEMES: &[&dyn Scheme] =
-    &[&flat::FlatScheme, &variable::VariableScheme, &fixed_size_list::ListScheme, &bitpacking::InlineScheme];
+static SCHEMES: &[&dyn Scheme] = &[&FlatScheme, &VariableScheme, &ListScheme, &InlineScheme];
 
 /// Bytes of values that a chunk should have: two sectors of a disk, less room for levels.
 const CHUNK_BYTES: usize = 8186;
@@ -96,13 +90,13 @@ pub(crate) fn choose(blocks: &[Block]) -> Result<Box<dyn Chunks + '_>> {
 }
 
 /// Bytes in memory of the values of `blocks`.
-fn plain_bytes(blocks: &[Block]) -> u64 {
+pub(crate) fn plain_bytes(blocks: &[Block]) -> u64 {
     blocks.iter().map(|block| block.bytes(0..block.len()) as u64).sum()
 }
 
 /// The largest power of two of values of `bits` bits that makes a chunk, at least 2; all that are `left` if
 /// that is no more.
-fn fixed_count(bits: usize, left: usize) -> usize {
+pub(crate) fn fixed_count(bits: usize, left: usize) -> usize {
     let fits = (CHUNK_BYTES * 8 / bits.max(1)).clamp(2, CHUNK_VALUES);
     let count = 1 << fits.ilog2();
     count.min(left)

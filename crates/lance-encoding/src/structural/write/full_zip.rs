@@ -15,10 +15,10 @@ use lance_footer::{FormatError, Result};
 
 use super::page::Page;
 use crate::block::{Block, Offsets, shared};
+use crate::codec::{fixed_size_list, flat, variable};
 use crate::kernel::bitpack::Word;
 use crate::proto::page_layout::Layout;
 use crate::proto::{FullZipLayout, full_zip_layout::Details};
-use crate::scheme::{fixed_size_list, flat, variable, zipped_fixed_size_list};
 
 /// `page`, whose values are `values`; none if values of this type are not whole bytes.
 pub(super) fn encode(page: &Page, values: &[Block]) -> Result<Option<(Layout, Vec<Vec<Bytes>>)>> {
@@ -28,7 +28,7 @@ pub(super) fn encode(page: &Page, values: &[Block]) -> Result<Option<(Layout, Ve
             let Block::Variable { offsets, data } = Block::concat(values)? else { return Ok(None) };
             let width = offsets.width();
             let details = Details::BitsPerOffset(u32::try_from(width * 8).unwrap_or_default());
-            (details, variable(width), strings(page, &control, &offsets, &data)?)
+            (details, variable::encoding(width), strings(page, &control, &offsets, &data)?)
         }
         _ => {
             let Some((width, encoding, parts)) = fixed(values)? else { return Ok(None) };
@@ -104,19 +104,19 @@ fn fixed(values: &[Block]) -> Result<Option<Fixed>> {
     match values.first() {
         Some(Block::Fixed { width, .. }) => {
             let parts = values.iter().filter_map(Block::fixed_bytes).cloned().collect();
-            Ok(Some((*width, flat(*width as u64 * 8), parts)))
+            Ok(Some((*width, flat::encoding(*width as u64 * 8), parts)))
         }
         Some(Block::Bits(_)) => {
             let parts = values.iter().filter_map(|block| match block {
                 Block::Bits(bits) => Some(bits.iter().map(u8::from).collect::<Vec<_>>().into()),
                 _ => None,
             });
-            Ok(Some((1, flat(8), parts.collect())))
+            Ok(Some((1, flat::encoding(8), parts.collect())))
         }
         Some(Block::FixedSizeList { .. }) => {
             // All values have bitmaps if one has.
             let block = Block::concat(values)?;
-            let zipped = zipped_fixed_size_list(&block).zip(fixed_size_list(&block));
+            let zipped = fixed_size_list::zipped(&block).zip(fixed_size_list::encoding(&block));
             Ok(zipped.map(|((width, bytes), encoding)| (width, encoding, vec![bytes])))
         }
         _ => Ok(None),

@@ -1,8 +1,8 @@
 //! Levels as a block: 16-bit numbers, plain or bit-packed, all of a page in the same way.
 
+use crate::codec::flat;
 use crate::kernel::bitpack::{VECTOR, Word, packed_words};
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
-use crate::scheme::flat;
 
 /// How the levels of a page are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl LevelCodec {
     /// Its description.
     pub(super) fn encoding(self) -> CompressiveEncoding {
         match self {
-            Self::Flat => flat(16),
+            Self::Flat => flat::encoding(16),
             Self::Inline(_) => CompressiveEncoding {
                 compression: Some(Compression::InlineBitpacking(proto::InlineBitpacking {
                     uncompressed_bits_per_value: 16,
@@ -49,7 +49,7 @@ impl LevelCodec {
             Self::OutOfLine(width) => CompressiveEncoding {
                 compression: Some(Compression::OutOfLineBitpacking(Box::new(proto::OutOfLineBitpacking {
                     uncompressed_bits_per_value: 16,
-                    values: Some(Box::new(flat(width as u64))),
+                    values: Some(Box::new(flat::encoding(width as u64))),
                 }))),
             },
         }

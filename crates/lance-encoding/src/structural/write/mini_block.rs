@@ -19,10 +19,11 @@ use lance_footer::{FormatError, Result};
 use super::levels::LevelCodec;
 use super::page::Page;
 use crate::block::Block;
+use crate::codec::{flat, variable};
 use crate::proto::page_layout::Layout;
 use crate::proto::{CompressiveEncoding, MiniBlockLayout};
 use crate::rules::Rules;
-use crate::scheme::{self, ChunkBuffers, Chunks, flat, variable, variable_block};
+use crate::scheme::{self, ChunkBuffers, Chunks};
 
 /// `page`, whose values are `blocks`, with no more than `limit` entries a chunk.
 pub(super) fn encode(
@@ -197,13 +198,13 @@ fn index(repetition: &[u16], starts: &[usize], top: u16) -> Vec<u8> {
 fn dictionary_block(dictionary: &ArrayRef) -> Result<(CompressiveEncoding, usize, Bytes)> {
     let (encoding, bytes) = match Block::from_array(dictionary)? {
         Block::Variable { offsets, data } => {
-            (variable(offsets.width()), variable_block(&offsets, &data).into())
+            (variable::encoding(offsets.width()), variable::block(&offsets, &data).into())
         }
-        Block::Fixed { width, bytes } => (flat(width as u64 * 8), crate::block::shared(bytes)),
+        Block::Fixed { width, bytes } => (flat::encoding(width as u64 * 8), crate::block::shared(bytes)),
         Block::Bits(bits) => {
             let bytes = bits.sliced();
             let len = bits.len().div_ceil(8);
-            (flat(1), crate::block::shared(bytes.slice_with_length(0, len)))
+            (flat::encoding(1), crate::block::shared(bytes.slice_with_length(0, len)))
         }
         _ => return Err(FormatError::unsupported(format!("dictionaries of {}", dictionary.data_type()))),
     };
