@@ -40,13 +40,13 @@ def do_write_file(arrow, to, version, **options):
     return sum(batch.num_rows for batch in batches)
 
 
-def do_read_file(path, to, rows=None, columns=None):
+def do_read_file(path, to, rows=None, columns=None, batch_size=1024):
     """Reads all rows, or `rows`, which must ascend."""
     reader = LanceFileReader(path, columns=columns)
     if reader.num_rows() == 0:
         # The reference fails on an empty list of rows.
         rows = None
-    results = reader.read_all() if rows is None else reader.take_rows(rows)
+    results = reader.read_all(batch_size=batch_size) if rows is None else reader.take_rows(rows)
     return store(results.to_table(), to)
 
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
 
-use crate::draw::Texture;
+use crate::draw::{Draw, Nulls, Texture};
 
 /// One column: its name says what it is for.
 #[derive(Debug, Clone)]
@@ -191,4 +192,10 @@ pub fn record<const N: usize>(members: [(&str, DataType); N]) -> DataType {
 
 fn item(kind: DataType) -> Arc<Field> {
     Arc::new(Field::new("item", kind, true))
+}
+
+/// A batch of `columns` with `rows` rows.
+pub fn batch(draw: &mut Draw, columns: &[Column], rows: usize, nulls: Nulls) -> RecordBatch {
+    let arrays = columns.iter().map(|column| draw.array(&column.kind, rows, nulls, column.texture)).collect();
+    RecordBatch::try_new(schema(columns), arrays).unwrap()
 }
