@@ -62,7 +62,9 @@ struct Control {
 
 impl Control {
     fn new(page: &Page) -> Self {
-        let bits = |levels: &Option<Vec<u16>>| levels.as_deref().map_or(0, u16::width);
+        // Stored levels take a bit even if all are 0: see `number`.
+        let bits =
+            |levels: &Option<Vec<u16>>| levels.as_deref().map_or(0, |levels| u16::width(levels).max(1));
         let (rep, def) = (bits(&page.levels.repetition), bits(&page.levels.definition));
         let width = match rep + def {
             0 => 0,

@@ -2,7 +2,7 @@
 
 use lance_footer::Result;
 
-use super::path::Nesting;
+use super::path::{Nesting, Step};
 use super::shred::null_code;
 use crate::{Layer, Numbering};
 
@@ -17,10 +17,10 @@ pub(super) struct Numbered {
     pub(super) codes: Vec<u16>,
 }
 
-/// Numbers the `codes` of a page of the given nesting.
-pub(super) fn number(codes: Option<Vec<u16>>, nesting: &[Nesting]) -> Result<Numbered> {
+/// Numbers the `codes` of a page of `entries` entries, which is reached by `steps`.
+pub(super) fn number(codes: Option<Vec<u16>>, entries: usize, steps: &[Step]) -> Result<Numbered> {
     // Whether each code occurs, then what level it has.
-    let mut levels = vec![0_u16; nesting.len() * 2 + 1];
+    let mut levels = vec![0_u16; steps.len() * 2 + 1];
     for code in codes.iter().flatten() {
         if let Some(level) = levels.get_mut(usize::from(*code)) {
             *level = 1;
@@ -29,12 +29,16 @@ pub(super) fn number(codes: Option<Vec<u16>>, nesting: &[Nesting]) -> Result<Num
     if let Some(value) = levels.first_mut() {
         *value = 0;
     }
-    for_the_reference(&mut levels, nesting);
-    let mut layers = Vec::with_capacity(nesting.len());
-    for (layer, nesting) in (0_u16..).zip(nesting.iter().rev()) {
+    let codes = if for_the_reference(&mut levels, steps) {
+        Some(codes.unwrap_or_else(|| vec![0; entries]))
+    } else {
+        codes
+    };
+    let mut layers = Vec::with_capacity(steps.len());
+    for (layer, step) in (0_u16..).zip(steps.iter().rev()) {
         let occurs = |code: u16| levels.get(usize::from(code)).is_some_and(|level| *level > 0);
         let (null, empty) = (null_code(layer), null_code(layer) + 1);
-        layers.push(match nesting {
+        layers.push(match step.nesting {
             Nesting::List => Layer::List { nullable: occurs(null), emptyable: occurs(empty) },
             _ => Layer::Item { nullable: occurs(null) },
         });
@@ -53,27 +57,23 @@ pub(super) fn number(codes: Option<Vec<u16>>, nesting: &[Nesting]) -> Result<Num
     Ok(Numbered { numbering: Numbering::new(layers)?, definition, codes: of_levels })
 }
 
-/// Sets levels aside that do not occur, where the reference's reader goes wrong without them.
+/// Sets levels for null aside that may not occur, where the reference's reader goes wrong without them.
 ///
-/// It loses count of the entries that own no slot in two cases. One is a list that has no level for null below
-/// a struct that is null somewhere; such a list is null there too, so it gets one. The other is a page in
-/// which a struct above all lists has no level for null, next to a page in which it has. (A struct between
-/// lists must not get one in vain: that is a third.)
-fn for_the_reference(levels: &mut [u16], nesting: &[Nesting]) {
-    let Some(outermost) = nesting.iter().position(|nesting| *nesting == Nesting::List) else { return };
-    if levels.iter().skip(1).all(|level| *level == 0) {
-        return;
-    }
+/// When it joins pages, it takes a struct above a list that has no level for null to have as many slots as
+/// the page has values. So a struct above a list that may be null by its schema has a level for null in every
+/// page, and so has a list below it, or entries that own no slot are counted. Returns whether it did.
+fn for_the_reference(levels: &mut [u16], steps: &[Step]) -> bool {
+    let Some(innermost) = steps.iter().rposition(|step| step.nesting == Nesting::List) else { return false };
     let mut masked = false;
-    for (outer, nesting) in nesting.iter().enumerate() {
-        let layer = u16::try_from(levels.len() / 2 - 1 - outer).unwrap_or(u16::MAX);
-        let Some(null) = levels.get_mut(usize::from(null_code(layer))) else { continue };
-        if *nesting == Nesting::List {
-            *null |= u16::from(masked);
-            masked = false;
-        } else {
-            masked |= *null > 0;
-            *null |= u16::from(outer < outermost);
+    for (outer, step) in steps.iter().enumerate().take(innermost + 1) {
+        masked |= step.nesting != Nesting::List && step.nullable;
+        let layer = u16::try_from(steps.len() - 1 - outer).unwrap_or(u16::MAX);
+        if let Some(null) = levels.get_mut(usize::from(null_code(layer)))
+            && masked
+            && (step.nullable || step.nesting == Nesting::List)
+        {
+            *null = 1;
         }
     }
+    masked
 }

@@ -6,7 +6,7 @@ use lance_footer::{FormatError, Result};
 
 use super::levels::LevelCodec;
 use super::number::number;
-use super::path::{LeafKind, LeafPath, Nesting};
+use super::path::{LeafKind, LeafPath};
 use super::shred::Shredded;
 use super::{constant, full_zip, mini_block};
 use crate::block::Block;
@@ -49,8 +49,7 @@ pub(super) struct Page {
 impl Page {
     /// The contents of one page that holds `shredded`.
     pub(super) fn new(shredded: Shredded, path: &LeafPath) -> Result<Self> {
-        let nesting: Vec<Nesting> = path.steps.iter().map(|step| step.nesting).collect();
-        let numbered = number(shredded.codes, &nesting)?;
+        let numbered = number(shredded.codes, shredded.entries, &path.steps)?;
         Ok(Self {
             rows: shredded.rows,
             entries: shredded.entries,

@@ -9,7 +9,6 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use lance_footer::Version;
 
 use super::number::number;
-use super::path::Nesting;
 use super::*;
 use crate::proto::full_zip_layout::Details;
 use crate::proto::page_layout::Layout;
@@ -46,8 +45,7 @@ struct Leveled {
 fn levels(array: &ArrayRef) -> Leveled {
     let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
     let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
-    let nesting: Vec<Nesting> = path.steps.iter().map(|step| step.nesting).collect();
-    let numbered = number(shredded.codes, &nesting).unwrap();
+    let numbered = number(shredded.codes, shredded.entries, &path.steps).unwrap();
     Leveled {
         layers: numbered.numbering.layers().to_vec(),
         repetition: shredded.repetition,
@@ -132,12 +130,17 @@ fn f_struct_of_list() {
 fn levels_for_the_reference() {
     // [null, {l: [1]}]: the list below the null gets a level for null.
     let l = list(ints([Some(1)]), &[0, 1], None);
+    let nullable = Layer::List { nullable: true, emptyable: false };
     let got = levels(&structs("l", l, Some(vec![false, true])));
-    assert_eq!(got.layers, [VALID, Layer::List { nullable: true, emptyable: false }, NULLABLE]);
+    assert_eq!(got.layers, [VALID, nullable, NULLABLE]);
     assert_eq!(got.definition.unwrap(), [2, 0]);
-    // [{l: []}, {l: [1]}]: the struct above the list gets one too.
-    let l = list(ints([Some(1)]), &[0, 1], None);
-    assert_eq!(levels(&structs("l", l, None)).layers, [VALID, EMPTYABLE, NULLABLE]);
+    // [{l: [1]}, {l: [1, 2]}]: levels even if nothing is missing, and a bit for them in each record.
+    let l = list(ints([Some(1), Some(1), Some(2)]), &[1, 2], None);
+    let array = structs("l", l, None);
+    let got = levels(&array);
+    assert_eq!(got.layers, [VALID, nullable, NULLABLE]);
+    assert_eq!(got.definition.unwrap(), [0, 0, 0]);
+    assert_eq!(full_zip(&array).0.bits_def, 1);
 }
 
 fn pages(array: &ArrayRef, version: Version) -> Vec<EncodedPage> {
