@@ -24,6 +24,8 @@ use crate::values::{Offset, Values, VariableValues, misfit};
 pub(crate) const TABLE_LEN: usize = 2312;
 /// The upper half of its header.
 pub(crate) const MAGIC: u32 = 0x4653_5354;
+/// Bytes of the longest symbol.
+const LONGEST_SYMBOL: usize = 8;
 /// The code that a literal byte follows.
 const ESCAPE: u8 = 255;
 
@@ -68,11 +70,12 @@ impl Fsst {
         picks: &Picks,
         out: &mut VariableValues<O>,
     ) -> Result<()> {
+        let Some(symbols) = &self.symbols else { return Err(misfit("strings")) };
         let strings = self.values.mini_block(buffer, picks.count())?;
-        out.reserve(picks.len(), buffer.len());
-        for index in picks.ranges().flatten() {
-            let codes = strings.get(index)?;
-            out.append_with(|bytes| self.decode_value(codes, bytes))?;
+        for range in picks.ranges() {
+            let longest = strings.bytes(&range)?.saturating_mul(LONGEST_SYMBOL);
+            let codes = range.map(|index| strings.get(index));
+            out.append_decoded(codes, longest, |codes, target| symbols.decode(codes, target))?;
         }
         Ok(())
     }
@@ -80,7 +83,13 @@ impl Fsst {
     /// Appends the string of `codes` to `out`.
     pub(crate) fn decode_value(&self, codes: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match &self.symbols {
-            Some(symbols) => symbols.decode(codes, out),
+            Some(symbols) => {
+                let start = out.len();
+                out.resize(start + codes.len() * LONGEST_SYMBOL, 0);
+                let len = symbols.decode(codes, out.get_mut(start..).unwrap_or_default())?;
+                out.truncate(start + len);
+                Ok(())
+            }
             None => {
                 out.extend_from_slice(codes);
                 Ok(())
@@ -116,17 +125,15 @@ impl Symbols {
         Ok(Some(parsed))
     }
 
-    /// Writes 8 bytes a code and advances by the symbol's length, which is why `out` is made 8 times as long
-    /// as the codes first.
-    fn decode(&self, codes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Writes the string of `codes` to the front of `target` and gives its length. Each code writes 8 bytes, of
+    /// which only its symbol counts; so there must be room for 8 bytes a code.
+    fn decode(&self, codes: &[u8], target: &mut [u8]) -> Result<usize> {
         let bad = |reason: &str| Err(FormatError::corrupt("FSST string", reason));
-        let start = out.len();
-        out.resize(start + codes.len() * 8, 0);
-        let target = out.get_mut(start..).unwrap_or_default();
         let mut at = 0;
         let mut codes = codes.iter();
         while let Some(code) = codes.next() {
-            let Some(slot) = target.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<8>()) else { break };
+            let slot = target.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<LONGEST_SYMBOL>());
+            let Some(slot) = slot else { return bad("it is longer than there is room") };
             if *code == ESCAPE {
                 let Some(literal) = codes.next() else { return bad("it ends with an escape") };
                 slot[0] = *literal;
@@ -141,8 +148,7 @@ impl Symbols {
             *slot = *symbol;
             at += usize::from(*len);
         }
-        out.truncate(start + at);
-        Ok(())
+        Ok(at)
     }
 }
 

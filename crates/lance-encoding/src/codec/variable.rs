@@ -135,14 +135,20 @@ impl<'a> Strings<'a> {
         bounds::slice(self.bytes, self.offset(index)?..self.offset(index + 1)?, "strings")
     }
 
+    /// Bytes of the strings of `range` in all.
+    pub(super) fn bytes(&self, range: &Range<usize>) -> Result<usize> {
+        let (first, last) = (self.offset(range.start)?, self.offset(range.end)?);
+        bounds::slice(self.bytes, first..last, "strings").map(<[u8]>::len)
+    }
+
     fn offset(&self, index: usize) -> Result<usize> {
-        let width = if self.wide { 8 } else { 4 };
-        let bytes = bounds::slice(self.offsets, index * width..(index + 1) * width, "strings")?;
-        let mut number = [0; 8];
-        for (to, from) in number.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        bounds::size(u64::from_le_bytes(number), "strings")
+        let number = if self.wide {
+            self.offsets.as_chunks().0.get(index).map(|offset| u64::from_le_bytes(*offset))
+        } else {
+            self.offsets.as_chunks().0.get(index).map(|offset| u32::from_le_bytes(*offset).into())
+        };
+        let number = number.ok_or_else(|| FormatError::corrupt("strings", format!("no offset {index}")))?;
+        bounds::size(number, "strings")
     }
 }
 

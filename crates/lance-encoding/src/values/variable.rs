@@ -94,6 +94,24 @@ impl<O: Offset> VariableValues<O> {
         self.close()
     }
 
+    /// Appends a string for each of `coded`, which `decode` writes to the front of the slice that it is given,
+    /// telling its length. All of them are at most `longest` bytes, which must be bounded by bytes in hand.
+    pub(crate) fn append_decoded<'a>(
+        &mut self,
+        coded: impl Iterator<Item = Result<&'a [u8]>>,
+        longest: usize,
+        decode: impl Fn(&[u8], &mut [u8]) -> Result<usize>,
+    ) -> Result<()> {
+        let mut end = self.data.len();
+        self.data.resize(end.saturating_add(longest), 0);
+        for coded in coded {
+            end += decode(coded?, self.data.get_mut(end..).unwrap_or_default())?;
+            self.offsets.push(O::at(end).ok_or_else(too_long)?);
+        }
+        self.data.truncate(end);
+        Ok(())
+    }
+
     /// Appends `count` empty strings.
     pub(crate) fn append_empty(&mut self, count: usize) {
         let end = self.offsets.last().copied().unwrap_or_default();
