@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "DIR")]
     from: Option<PathBuf>,
     /// Episodes of the simulated arm
-    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     episodes: u64,
     /// Frames of an episode of the simulated arm
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
