@@ -3,7 +3,6 @@
 //! Everything is made from fixed seeds: two runs measure the same bytes.
 
 #![forbid(unsafe_code)]
-
 #![allow(missing_docs, clippy::unwrap_used, clippy::cast_possible_truncation, clippy::indexing_slicing)]
 
 use std::path::{Path, PathBuf};

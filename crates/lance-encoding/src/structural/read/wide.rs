@@ -13,7 +13,7 @@ use bytes::Bytes;
 use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Result, Rows, Step};
 
 use super::page::Layout;
-use super::{Opened, check_part, order_part, reorder};
+use super::{Opened, check_part};
 use crate::bounds;
 use crate::reader::Loaded;
 use crate::storage::Storage;
@@ -33,8 +33,6 @@ struct LoadedWide {
     slab: Bytes,
     count: usize,
     ends: Ends,
-    /// Where rows are asked for more than once: which they are.
-    order: Option<Arc<[u32]>>,
 }
 
 /// Where values end in the slab.
@@ -63,13 +61,13 @@ pub(super) fn load(field: &Arc<Opened>, rows: &Rows, order: Option<&Arc<[u32]>>)
         sorted.extend(part.iter().map(|row| (zipped.len() - 1, row)));
     }
 
-    let repeats = order.is_some_and(|order| has_repeats(order, sorted.len()));
+    // A row that is asked for twice is read twice: that is one copy, where a gather would copy every row.
     let sequence: Vec<(usize, u64)> = match order {
-        Some(order) if !repeats => {
+        Some(order) => {
             let at = |position: &u32| sorted.get(usize::try_from(*position).ok()?).copied();
             order.iter().filter_map(at).collect()
         }
-        _ => sorted,
+        None => sorted,
     };
     let mut extents: Vec<Extent> = Vec::with_capacity(sequence.len());
     let mut offsets = Vec::with_capacity(sequence.len() + 1);
@@ -92,13 +90,7 @@ pub(super) fn load(field: &Arc<Opened>, rows: &Rows, order: Option<&Arc<[u32]>>)
         Some(bits) => Ends::Every(bits / 8),
         None => Ends::At(offsets, validity.finish()),
     };
-    let loaded = LoadedWide {
-        field: Arc::clone(field),
-        slab: Bytes::new(),
-        count: sequence.len(),
-        ends,
-        order: order.filter(|_| repeats).cloned(),
-    };
+    let loaded = LoadedWide { field: Arc::clone(field), slab: Bytes::new(), count: sequence.len(), ends };
     let ask = (!extents.is_empty()).then(|| Ask::packed(extents));
     Ok(Some(LoadWide { ask, loaded: Some(loaded) }))
 }
@@ -111,14 +103,6 @@ fn add(extents: &mut Vec<Extent>, extent: Extent) -> Result<()> {
         _ => extents.push(extent),
     }
     Ok(())
-}
-
-fn has_repeats(order: &[u32], rows: usize) -> bool {
-    let mut seen = vec![false; rows];
-    order.iter().any(|position| {
-        let slot = usize::try_from(*position).ok().and_then(|position| seen.get_mut(position));
-        slot.is_none_or(|seen| std::mem::replace(seen, true))
-    })
 }
 
 impl Machine for LoadWide {
@@ -141,18 +125,12 @@ impl Machine for LoadWide {
 
 impl Loaded for LoadedWide {
     fn rows(&self) -> u64 {
-        self.order.as_ref().map_or(self.count, |order| order.len()) as u64
+        self.count as u64
     }
 
     fn decode(&self, part: Range<u64>) -> Result<ArrayRef> {
         check_part(&part, self.rows())?;
-        match &self.order {
-            Some(order) => {
-                let indices = order_part(order, &part).to_vec();
-                reorder(self.values(0..self.count)?, Some(indices))
-            }
-            None => self.values(bounds::size(part.start, "rows")?..bounds::size(part.end, "rows")?),
-        }
+        self.values(bounds::size(part.start, "rows")?..bounds::size(part.end, "rows")?)
     }
 }
 
