@@ -2,7 +2,7 @@
 
 use lance_footer::Result;
 
-use super::path::{Nesting, Step};
+use super::path::{LeafKind, LeafPath, Nesting, Step};
 use super::shred::null_code;
 use crate::{Layer, Numbering};
 
@@ -17,8 +17,9 @@ pub(super) struct Numbered {
     pub(super) codes: Vec<u16>,
 }
 
-/// Numbers the `codes` of a page of `entries` entries, which is reached by `steps`.
-pub(super) fn number(codes: Option<Vec<u16>>, entries: usize, steps: &[Step]) -> Result<Numbered> {
+/// Numbers the `codes` of a page of `entries` entries of the leaf at `path`.
+pub(super) fn number(codes: Option<Vec<u16>>, entries: usize, path: &LeafPath) -> Result<Numbered> {
+    let steps = path.steps.as_slice();
     // Whether each code occurs, then what level it has.
     let mut levels = vec![0_u16; steps.len() * 2 + 1];
     for code in codes.iter().flatten() {
@@ -34,6 +35,9 @@ pub(super) fn number(codes: Option<Vec<u16>>, entries: usize, steps: &[Step]) ->
     } else {
         codes
     };
+    if path.kind == LeafKind::Dictionary {
+        null_under_null(&mut levels, steps);
+    }
     let mut layers = Vec::with_capacity(steps.len());
     for (layer, step) in (0_u16..).zip(steps.iter().rev()) {
         let occurs = |code: u16| levels.get(usize::from(code)).is_some_and(|level| *level > 0);
@@ -76,4 +80,41 @@ fn for_the_reference(levels: &mut [u16], steps: &[Step]) -> bool {
         }
     }
     masked
+}
+
+/// Sets the leaf's level for null aside if a struct right above it is null somewhere.
+///
+/// The reference's reader otherwise takes the leaf for valid there, and where pages of different dictionaries
+/// meet in a batch it gives such a row a key that is in no dictionary.
+fn null_under_null(levels: &mut [u16], steps: &[Step]) {
+    let above = steps.iter().rev().skip(1).take_while(|step| step.nesting != Nesting::List).count();
+    let mut layers = 1..=u16::try_from(above).unwrap_or(u16::MAX);
+    let masked =
+        layers.any(|layer| levels.get(usize::from(null_code(layer))).is_some_and(|level| *level > 0));
+    if let Some(null) = levels.get_mut(usize::from(null_code(0)))
+        && masked
+        && steps.last().is_some_and(|leaf| leaf.nullable)
+    {
+        *null = 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layers(kind: LeafKind, codes: Vec<u16>) -> Vec<Layer> {
+        let step = |nesting| Step { name: "a".into(), nullable: true, nesting };
+        let path = LeafPath { steps: vec![step(Nesting::Struct { member: 0 }), step(Nesting::Leaf)], kind };
+        number(Some(codes), 2, &path).unwrap().numbering.layers().to_vec()
+    }
+
+    #[test]
+    fn a_dictionary_in_a_null_struct_has_a_level_for_null() {
+        let (there, null) = (0, null_code(1));
+        let item = |nullable| Layer::Item { nullable };
+        assert_eq!(layers(LeafKind::Dictionary, vec![there, null]), [item(true), item(true)]);
+        assert_eq!(layers(LeafKind::Plain, vec![there, null]), [item(false), item(true)]);
+        assert_eq!(layers(LeafKind::Dictionary, vec![there, there]), [item(false), item(false)]);
+    }
 }

@@ -49,7 +49,7 @@ pub(super) struct Page {
 impl Page {
     /// The contents of one page that holds `shredded`.
     pub(super) fn new(shredded: Shredded, path: &LeafPath) -> Result<Self> {
-        let numbered = number(shredded.codes, shredded.entries, &path.steps)?;
+        let numbered = number(shredded.codes, shredded.entries, path)?;
         Ok(Self {
             rows: shredded.rows,
             entries: shredded.entries,

@@ -45,7 +45,7 @@ struct Leveled {
 fn levels(array: &ArrayRef) -> Leveled {
     let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
     let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
-    let numbered = number(shredded.codes, shredded.entries, &path.steps).unwrap();
+    let numbered = number(shredded.codes, shredded.entries, path).unwrap();
     Leveled {
         layers: numbered.numbering.layers().to_vec(),
         repetition: shredded.repetition,
