@@ -19,10 +19,16 @@ pub fn write(path: &Path, schema: &SchemaRef, batches: &[RecordBatch]) {
     writer.finish().unwrap();
 }
 
-/// Reads the batches at `path`.
+/// Reads the batches at `path`, which must be sound.
 pub fn read(path: &Path) -> (SchemaRef, Vec<RecordBatch>) {
+    try_read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Reads the batches at `path`. An error if they are not sound, such as keys that are in no dictionary.
+pub fn try_read(path: &Path) -> Result<(SchemaRef, Vec<RecordBatch>), String> {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let reader = StreamReader::try_new(BufReader::new(file), None).unwrap();
+    let reader = StreamReader::try_new(BufReader::new(file), None).map_err(|error| error.to_string())?;
     let schema = reader.schema();
-    (schema, reader.map(Result::unwrap).collect())
+    let batches: Result<_, _> = reader.collect();
+    Ok((schema, batches.map_err(|error| error.to_string())?))
 }

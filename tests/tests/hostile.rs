@@ -15,10 +15,9 @@ use lance_file::{Rows, ScanOptions};
 use lance_io::Store;
 use lance_table::Table;
 
-/// One wrong byte in this many places of each file.
+/// One wrong byte in this many places of each file, and as many again in the metadata at the end, which are small
+/// and decide everything. `DEMILANCE_FLIPS` sets another number, `DEMILANCE_SEED` other places.
 const FLIPS: usize = 120;
-/// The metadata at the end are small and decide everything, so they get as many again.
-const TAIL_FLIPS: usize = 120;
 /// More address space than any of the files needs by far.
 const MEMORY: u64 = 6 << 30;
 /// More time than reading any of them takes by far.
@@ -42,12 +41,14 @@ fn files_that_are_cut_off() {
 
 #[test]
 fn files_with_a_wrong_byte() {
-    let mut draw = Draw::new(7);
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let mut draw = Draw::new(number("DEMILANCE_SEED").unwrap_or(7));
+    let flips = number("DEMILANCE_FLIPS").map_or(FLIPS, |flips| flips as usize);
     let watch = Watch::start();
     for (name, bytes) in files() {
         let tail = bytes.len().min(2000);
-        let anywhere = (0..FLIPS).map(|_| draw.below(bytes.len())).collect::<Vec<_>>();
-        let behind = (0..TAIL_FLIPS).map(|_| bytes.len() - 1 - draw.below(tail)).collect::<Vec<_>>();
+        let anywhere = (0..flips).map(|_| draw.below(bytes.len())).collect::<Vec<_>>();
+        let behind = (0..flips).map(|_| bytes.len() - 1 - draw.below(tail)).collect::<Vec<_>>();
         for at in anywhere.into_iter().chain(behind) {
             let mut broken = bytes.to_vec();
             // One bit, all bits, or any byte.

@@ -139,7 +139,7 @@ fn read_by_them(oracle: &Oracle, cases: &[Case], place: &Path) -> Vec<String> {
         let some = same::rows_at(&case.expected, &case.rows);
         for (how, result, expected) in [("scan", &results[0], &case.expected), ("take", &results[1], &some)] {
             let outcome = result.clone().and_then(|_| {
-                let (schema, batches) = stream::read(&to(index, how));
+                let (schema, batches) = stream::try_read(&to(index, how))?;
                 same::check(&same::whole(&schema, &batches)?, expected)
             });
             if let Err(error) = outcome {
@@ -173,7 +173,7 @@ fn column_by_column(oracle: &Oracle, case: &Case, place: &Path) -> Vec<String> {
     for (index, (field, results)) in schema.fields().iter().zip(results.chunks(2)).enumerate() {
         for (how, result, expected) in [("scan", &results[0], &case.expected), ("take", &results[1], &some)] {
             let outcome = result.clone().and_then(|_| {
-                let (schema, batches) = stream::read(&to(index, how));
+                let (schema, batches) = stream::try_read(&to(index, how))?;
                 same::check_array(same::whole(&schema, &batches)?.column(0), expected.column(index))
             });
             wrong.extend(outcome.err().map(|error| format!("    {how} of {}: {error}", field.name())));

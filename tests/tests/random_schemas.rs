@@ -144,7 +144,7 @@ fn read_by_them(oracle: &Oracle, cases: &[Case]) -> Vec<String> {
             result = oracle.run(&[job(case, 1)]).remove(0);
         }
         let outcome = result.and_then(|_| {
-            let (schema, batches) = stream::read(&case.arrow);
+            let (schema, batches) = stream::try_read(&case.arrow)?;
             same::check(&same::whole(&schema, &batches)?, &case.expected())
         });
         wrong.extend(
