@@ -1,14 +1,15 @@
 //! `demilance info`: what a table or a file holds, and how it is stored.
 
 mod columns;
+mod sample;
 
 use anyhow::{Context, Result};
 use arrow_schema::Schema;
 use clap::Args;
+use demilance::file::FileReader;
 use demilance::file::describe::describe;
-use demilance::file::{FileReader, OpenOptions};
 use demilance::io::Store;
-use demilance::table::{DataFile, Table};
+use demilance::table::Table;
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
@@ -21,8 +22,8 @@ const OPEN: usize = 8;
 
 const AFTER_HELP: &str = "\
 Every physical column has a line: its type, the bytes that it takes, how many bytes of Arrow memory stand for
-one byte of the file (where that follows from the type), and how its pages are encoded.
-Only metadata are read.
+one byte of the file, and how its pages are encoded. Only metadata are read, but for strings, binary values
+and lists: their ratio is estimated (~) from some rows.
 
 Examples:
   demilance info robot.lance
@@ -53,7 +54,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         }
         Place::File(source) => {
             let file = FileReader::open(source).await?;
-            of_file(path, &file)
+            of_file(path, &file).await
         }
     };
     if arguments.json {
@@ -63,10 +64,12 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     }
 }
 
-fn of_file(path: &str, file: &FileReader) -> (Value, String) {
+async fn of_file(path: &str, file: &FileReader) -> (Value, String) {
     let mut columns = Columns::default();
     let description = describe(file);
     columns.add(&description);
+    let take = async |rows: &[u64], field: &str| file.take(rows, &file.schema().project(&[field])?).await;
+    sample::estimate(&mut columns, file.schema(), file.rows(), take).await;
     let schema = file.schema().to_arrow();
     let value = json!({
         "path": path,
@@ -91,12 +94,14 @@ fn of_file(path: &str, file: &FileReader) -> (Value, String) {
 async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Value, String)> {
     let table = Table::open(store, version).await?;
     let versions = table.versions().await?;
-    let files: Vec<&DataFile> = table.fragments().iter().flat_map(|fragment| fragment.files()).collect();
-    let mut formats: Vec<String> = files.iter().map(|file| file.version.to_string()).collect();
-    formats.sort();
-    formats.dedup();
+    let fragments = table.fragments().iter().enumerate();
+    let files: Vec<(usize, usize)> = fragments
+        .flat_map(|(index, fragment)| (0..fragment.files().len()).map(move |file| (index, file)))
+        .collect();
+    let format = formats(&table);
     let mut columns = Columns::default();
-    let mut opened = stream::iter(&files).map(|file| open(&table, file)).buffered(OPEN);
+    let mut opened =
+        stream::iter(&files).map(|(fragment, file)| table.data_file(*fragment, *file)).buffered(OPEN);
     let mut bytes = 0;
     while let Some(file) = opened.try_next().await? {
         let description = describe(&file);
@@ -104,6 +109,8 @@ async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Val
         columns.add(&description);
     }
     drop(opened);
+    let take = async |rows: &[u64], field: &str| table.take(rows, Some(&[field.to_string()]), false).await;
+    sample::estimate(&mut columns, table.schema(), table.rows(), take).await;
     let deleted: u64 = table.fragments().iter().map(|fragment| fragment.deleted_rows()).sum();
     let schema = table.arrow_schema();
     let value = json!({
@@ -116,7 +123,7 @@ async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Val
             "fragments": version.fragments,
             "time": columns::time(version.timestamp),
         })).collect::<Vec<_>>(),
-        "format": formats.join(" and "),
+        "format": format,
         "rows": table.rows(),
         "deleted_rows": deleted,
         "fragments": table.fragments().len(),
@@ -127,16 +134,15 @@ async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Val
     });
     let others = match versions.len() {
         0 | 1 => "the only one".to_string(),
-        count => format!("of {}", quantity::of(count as u64, "version")),
+        count => format!("one of {}", quantity::of(count as u64, "version")),
     };
     let deleted = match deleted {
         0 => String::new(),
         deleted => format!(" ({} deleted)", quantity::count(deleted)),
     };
     let text = format!(
-        "{path}: table, version {} ({others}), format {}\n{}{deleted} in {}, {} of {}\n\n{}\n{}",
+        "{path}: table, version {} ({others}), format {format}\n{}{deleted} in {}, {} of {}\n\n{}\n{}",
         table.version(),
-        if formats.is_empty() { "unknown".to_string() } else { formats.join(" and ") },
         quantity::of(table.rows(), "row"),
         quantity::of(table.fragments().len() as u64, "fragment"),
         quantity::of(files.len() as u64, "file"),
@@ -147,16 +153,17 @@ async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Val
     Ok((value, text))
 }
 
-/// Opens a data file with the fields that the table says it has.
-async fn open(table: &Table, file: &DataFile) -> Result<FileReader> {
-    let path = format!("data/{}", file.path);
-    let source = table.store().open_file(&path, file.size).await?;
-    let options = OpenOptions {
-        schema: Some(table.schema().clone()),
-        columns: Some(file.columns.clone()),
-        ..OpenOptions::default()
-    };
-    Ok(FileReader::open_with(source, options).await?)
+/// The versions of the data files; before there are any, the one that they will have.
+fn formats(table: &Table) -> String {
+    let files = table.fragments().iter().flat_map(|fragment| fragment.files());
+    let mut formats: Vec<String> = files.map(|file| file.version.to_string()).collect();
+    if formats.is_empty() {
+        let format = table.manifest().message.data_format.as_ref();
+        formats.push(format.map_or_else(|| "unknown".to_string(), |format| format.version.clone()));
+    }
+    formats.sort();
+    formats.dedup();
+    formats.join(" and ")
 }
 
 fn schema_text(schema: &Schema) -> String {

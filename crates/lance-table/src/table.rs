@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use arrow_schema::SchemaRef;
 use futures::{StreamExt, TryStreamExt, stream};
-use lance_file::{Batches, Schema};
+use lance_file::{Batches, FileReader, Schema};
 use lance_footer::{FormatError, Version};
 use lance_io::Store;
 
@@ -153,6 +153,15 @@ impl Table {
     /// The fragments in scan order.
     pub fn fragments(&self) -> &[Fragment] {
         &self.shared.fragments
+    }
+
+    /// The data file at `file` among those of the fragment at `fragment`, both counted from 0. It is open once
+    /// for all who read the table, with the fields of this version that it stores.
+    pub async fn data_file(&self, fragment: usize, file: usize) -> Result<FileReader> {
+        let slot = self.shared.slots.get(fragment);
+        let slot =
+            slot.ok_or_else(|| TableError::invalid(format!("the table has no fragment {fragment}")))?;
+        slot.reader(&self.shared.places, &self.shared.schema, file).await
     }
 
     /// What is stored about this version.

@@ -31,8 +31,27 @@ fn info_says_what_a_table_holds() {
     let id = columns.iter().find(|column| column["name"] == "id").unwrap();
     assert_eq!(id["arrow_bytes"], 4000 * 8);
     assert!(id["ratio"].as_f64().unwrap() > 3.0, "{id}");
-    let info: Value = serde_json::from_str(&place.ok(&format!("info {file} --json"))).unwrap();
-    assert_eq!(info["rows"], 2000);
+    let file: Value = serde_json::from_str(&place.ok(&format!("info {file} --json"))).unwrap();
+    assert_eq!(file["rows"], 2000);
+    // Texts, images and lists have a ratio too, from some of their rows.
+    for columns in [&info["columns"], &file["columns"]] {
+        for column in columns.as_array().unwrap() {
+            let (name, ratio) = (column["name"].as_str().unwrap(), column["ratio"].as_f64());
+            assert_eq!(column["estimated"], ["text", "list.item", "image"].contains(&name), "{column}");
+            assert!(
+                column["bytes"] == 0 || ratio.is_some_and(|ratio| (0.2..20.0).contains(&ratio)),
+                "{column}"
+            );
+        }
+    }
+}
+
+#[test]
+fn info_of_an_empty_table_says_its_format() {
+    let place = Place::new();
+    place.write("a.csv", "a\n");
+    place.ok("import a.csv t.lance --file-version 2.1");
+    assert!(place.ok("info t.lance").contains("format 2.1"));
 }
 
 #[test]

@@ -374,6 +374,9 @@ async fn files_below_base_paths() {
     let table = write(&store, numbers(4..6), options(APPEND, 10)).await;
     assert_eq!(table.manifest().message.reader_feature_flags, 16);
     assert_eq!(all(&table).await, numbers(0..6));
+    assert_eq!(table.data_file(0, 0).await.unwrap().rows(), 4);
+    assert!(table.data_file(0, 1).await.is_err());
+    assert!(table.data_file(2, 0).await.is_err());
     let table = edit(&table, |message| message.fragments[0].files[0].base_id = Some(3)).await.unwrap();
     assert!(table.take(&[0], None, false).await.unwrap_err().to_string().contains("base path 3"));
 }
