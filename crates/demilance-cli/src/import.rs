@@ -1,6 +1,5 @@
 //! `demilance import`: files of rows become a table.
 
-use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -8,6 +7,7 @@ use clap::{Args, ValueEnum};
 use demilance::file::Batches;
 use demilance::footer::{Alignment, Version};
 use demilance::io::Store;
+use demilance::table::proto::transaction::Operation;
 use demilance::table::{Table, WriteMode, WriteOptions};
 
 use crate::source::{Progress, Sources, Stream, expand};
@@ -108,10 +108,6 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 /// Writes `stream` to the table in `store`.
 pub(crate) async fn write(store: &Store, stream: Stream, options: WriteOptions) -> Result<Summary> {
     let start = Instant::now();
-    let known: HashSet<u32> = match options.mode {
-        WriteMode::Append => ids(&Table::open(store.clone(), None).await?),
-        _ => HashSet::new(),
-    };
     let failure = stream.failure();
     let batches = Batches::new(stream.schema().clone(), stream.into_stream());
     let table = Table::write(store.clone(), batches, options).await;
@@ -125,17 +121,18 @@ pub(crate) async fn write(store: &Store, stream: Stream, options: WriteOptions) 
         elapsed: start.elapsed(),
         version: table.version(),
     };
-    for fragment in table.fragments().iter().filter(|fragment| !known.contains(&fragment.id())) {
+    // What is new is at the end; other writers may have added fragments before it.
+    let added = match table.transaction().await?.and_then(|transaction| transaction.operation) {
+        Some(Operation::Append(append)) => append.fragments.len(),
+        _ => table.fragments().len(),
+    };
+    for fragment in table.fragments().iter().rev().take(added) {
         summary.rows += fragment.rows();
         summary.fragments += 1;
         summary.files += fragment.files().len() as u64;
         summary.bytes += fragment.files().iter().filter_map(|file| file.size).sum::<u64>();
     }
     Ok(summary)
-}
-
-fn ids(table: &Table) -> HashSet<u32> {
-    table.fragments().iter().map(|fragment| fragment.id()).collect()
 }
 
 impl Summary {

@@ -1,3 +1,5 @@
+use std::process::Stdio;
+
 use crate::run::{
     Place, assert_same, json, read_arrow, rows, write_arrow, write_arrow_stream, write_parquet,
 };
@@ -97,6 +99,26 @@ fn modes_append_overwrite_and_create() {
     assert!(line.contains("1 row in 1 fragment, 1 file") && line.ends_with("version 3\n"), "{line}");
     assert_eq!(place.ok("cat t.lance --format csv"), "other\n7\n");
     assert_eq!(place.ok("cat t.lance --format json --version 1"), json(&rows(0, 10)));
+}
+
+#[test]
+fn writers_at_the_same_time_count_their_own_rows() {
+    let place = Place::new();
+    place.write("a.csv", "a\n1\n2\n");
+    place.ok("import a.csv t.lance");
+    let writers = (0..8).map(|_| {
+        let mut command = place.command();
+        command
+            .args(["import", "a.csv", "t.lance", "--mode", "append"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap()
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        let text = String::from_utf8(writer.wait_with_output().unwrap().stdout).unwrap();
+        assert!(text.contains(": 2 rows in 1 fragment, 1 file"), "{text}");
+    }
+    assert!(place.ok("info t.lance").contains("18 rows in 9 fragments"));
 }
 
 #[test]
