@@ -23,7 +23,7 @@ use output::Output;
 use read::{Reading, Selection};
 use rows::RowList;
 
-use crate::{quantity, zones};
+use crate::{quantity, retype, zones};
 
 /// Rows of a table on a terminal when nothing else is said.
 const TABLE_ROWS: u64 = 100;
@@ -34,7 +34,7 @@ Formats:
            --limit or --rows it stops after 100 rows and says how many there are
   json     one JSON object a line; binary values as hexadecimal digits
   csv      header and lines; lists and structs as JSON text, nulls as empty cells
-  arrow    an Arrow IPC file
+  arrow    an Arrow IPC file; dictionaries as their values, since such a file has one dictionary a column
   parquet  a Parquet file
 Times with a named zone are in UTC where they are written as text.
 With -o the ending of FILE decides if --format is not given.
@@ -134,13 +134,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 
 /// Writes the rows that are read `from` a table or file `to` wherever `out` leads.
 async fn print(mut reading: Reading, format: Format, out: Output, from: &str, to: &str) -> Result<()> {
-    let in_utc = (!format.is_binary()).then(|| Arc::new(zones::schema_in_utc(&reading.schema)));
-    let schema = in_utc.as_ref().unwrap_or(&reading.schema);
+    let changed = format.change().map(|change| Arc::new(retype::schema(&reading.schema, change)));
+    let schema = changed.as_ref().unwrap_or(&reading.schema);
     let mut sink = format.sink(out, schema).with_context(|| to.to_string())?;
     while let Some(batch) = reading.batches.next().await {
         let mut batch = batch.with_context(|| from.to_string())?;
-        if let Some(schema) = &in_utc {
-            batch = zones::batch_in_utc(&batch, schema).with_context(|| from.to_string())?;
+        if let Some(schema) = &changed {
+            batch = retype::batch(&batch, schema).with_context(|| from.to_string())?;
         }
         sink.write(&batch).with_context(|| to.to_string())?;
     }
@@ -161,6 +161,15 @@ impl Format {
 
     fn is_binary(self) -> bool {
         matches!(self, Self::Arrow | Self::Parquet)
+    }
+
+    /// How types change that it cannot say as they are.
+    fn change(self) -> Option<retype::Change> {
+        match self {
+            Self::Table | Self::Json | Self::Csv => Some(zones::in_utc),
+            Self::Arrow => Some(binary::without_dictionary),
+            Self::Parquet => None,
+        }
     }
 
     fn sink(self, out: Output, schema: &SchemaRef) -> Result<Box<dyn Sink>> {

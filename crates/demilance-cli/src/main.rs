@@ -8,6 +8,7 @@ mod info;
 mod inspect;
 mod place;
 mod quantity;
+mod retype;
 mod source;
 mod zones;
 
@@ -80,8 +81,7 @@ fn run(command: Command) -> Result<()> {
 /// Writes to stdout, where a reader that went away is an error and not a panic.
 fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    Ok(out.flush()?)
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("output")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use arrow_array::RecordBatch;
 use arrow_ipc::writer::FileWriter;
-use arrow_schema::{Schema, SchemaRef};
+use arrow_schema::{DataType, Schema, SchemaRef};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -14,6 +14,14 @@ use super::Sink;
 
 /// Bytes that a row group of Parquet gathers before it is written.
 const ROW_GROUP_BYTES: usize = 64 << 20;
+
+/// The values in place of a dictionary. An IPC file has one dictionary a column, each batch of a table its own.
+pub(super) fn without_dictionary(from: DataType) -> DataType {
+    match from {
+        DataType::Dictionary(_, values) => *values,
+        other => other,
+    }
+}
 
 pub(super) struct Arrow<W: Write> {
     writer: FileWriter<W>,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use tempfile::{NamedTempFile, TempPath};
 
 /// Something to write to, shared with the sink that writes.
@@ -37,6 +37,10 @@ impl Output {
             Some(path) => {
                 let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
                 let directory = directory.unwrap_or(Path::new("."));
+                // Else the error would be about a name that nobody asked for.
+                if !directory.is_dir() {
+                    bail!("{}: there is no directory {}", path.display(), directory.display());
+                }
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let file = NamedTempFile::with_prefix_in(format!(".{name}."), directory)
                     .with_context(|| path.display().to_string())?;

@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use super::progress::Watched;
 use super::sample::{Counted, ROWS};
 use super::{Batches, Look, Progress};
-use crate::zones;
+use crate::{retype, zones};
 
 pub(super) fn look(path: &Path) -> Result<Look> {
     let (file, bytes) = Counted::new(File::open(path)?);
@@ -37,7 +37,7 @@ pub(super) fn read(
         // Whether nulls are allowed is checked against the target, where the message can name the field.
         Arc::new(field.as_ref().clone().with_nullable(true))
     });
-    let schema = Arc::new(zones::schema_in_utc(&Schema::new(fields.collect::<Vec<_>>())));
+    let schema = Arc::new(retype::schema(&Schema::new(fields.collect::<Vec<_>>()), zones::in_utc));
     let names: Vec<String> = header.fields().iter().map(|field| field.name().clone()).collect();
     let file = BufReader::new(Watched::new(File::open(path)?, progress));
     let reader =

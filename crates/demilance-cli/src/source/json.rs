@@ -13,7 +13,7 @@ use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema};
 use super::progress::Watched;
 use super::sample::{Counted, ROWS};
 use super::{Batches, Look, Progress};
-use crate::zones;
+use crate::{retype, zones};
 
 pub(super) fn look(path: &Path) -> Result<Look> {
     let (file, bytes) = Counted::new(File::open(path)?);
@@ -36,7 +36,7 @@ pub(super) fn read(
 ) -> Result<Batches, ArrowError> {
     let file = BufReader::new(Watched::new(File::open(path)?, progress));
     // Strict: a field that the sample did not show is an error, not lost.
-    let reader = ReaderBuilder::new(Arc::new(zones::schema_in_utc(target)))
+    let reader = ReaderBuilder::new(Arc::new(retype::schema(target, zones::in_utc)))
         .with_strict_mode(true)
         .with_batch_size(batch_rows)
         .build(file)?;

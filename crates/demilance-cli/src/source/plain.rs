@@ -5,11 +5,13 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_cast::{CastOptions, cast_with_options};
-use arrow_schema::{ArrowError, DataType, Field, FieldRef, Fields, Schema, SchemaRef};
+use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
+
+use crate::retype;
 
 /// `schema` with views and run-end encoding as the types that they stand for.
 pub(super) fn schema(schema: &Schema) -> Schema {
-    Schema::new_with_metadata(fields(schema.fields()), schema.metadata().clone())
+    retype::schema(schema, plain)
 }
 
 /// `batch` with the columns of `target`, by name; a column that is absent is null.
@@ -33,31 +35,14 @@ fn convert(column: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
         .map_err(|error| ArrowError::CastError(format!("field {:?}: {error}", field.name())))
 }
 
-fn fields(fields: &Fields) -> Fields {
-    fields.iter().map(field).collect()
-}
-
-fn field(field: &FieldRef) -> FieldRef {
-    let plain = data_type(field.data_type());
-    if &plain == field.data_type() {
-        Arc::clone(field)
-    } else {
-        Arc::new(field.as_ref().clone().with_data_type(plain))
-    }
-}
-
-fn data_type(from: &DataType) -> DataType {
+fn plain(from: DataType) -> DataType {
     match from {
         DataType::Utf8View => DataType::Utf8,
         DataType::BinaryView => DataType::Binary,
-        DataType::ListView(item) | DataType::List(item) => DataType::List(field(item)),
-        DataType::LargeListView(item) | DataType::LargeList(item) => DataType::LargeList(field(item)),
-        DataType::FixedSizeList(item, length) => DataType::FixedSizeList(field(item), *length),
-        DataType::Struct(members) => DataType::Struct(fields(members)),
-        DataType::Map(entries, sorted) => DataType::Map(field(entries), *sorted),
-        DataType::Dictionary(keys, values) => DataType::Dictionary(keys.clone(), Box::new(data_type(values))),
-        DataType::RunEndEncoded(_, values) => data_type(values.data_type()),
-        other => other.clone(),
+        DataType::ListView(item) => DataType::List(item),
+        DataType::LargeListView(item) => DataType::LargeList(item),
+        DataType::RunEndEncoded(_, values) => values.data_type().clone(),
+        other => other,
     }
 }
 

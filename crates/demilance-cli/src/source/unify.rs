@@ -113,12 +113,17 @@ impl Unified {
     }
 }
 
-/// The type that two types that were said agree in: they differ at most in what may be null and in the
-/// names of list items.
+/// The type that two types that were said agree in: they differ at most in what may be null, in the names of
+/// list items, and in whether values are in a dictionary, which goes by the first.
 fn agree(a: &DataType, b: &DataType) -> Option<DataType> {
-    use DataType::{FixedSizeList, LargeList, List, Map, Struct};
+    use DataType::{Dictionary, FixedSizeList, LargeList, List, Map, Struct};
+    let values = |of: &DataType| match of {
+        Dictionary(_, values) => values.as_ref().clone(),
+        other => other.clone(),
+    };
     match (a, b) {
         _ if a == b => Some(a.clone()),
+        (Dictionary(..), _) | (_, Dictionary(..)) => (values(a) == values(b)).then(|| a.clone()),
         (List(a), List(b)) => Some(List(agree_item(a, b)?)),
         (LargeList(a), LargeList(b)) => Some(LargeList(agree_item(a, b)?)),
         (FixedSizeList(a, n), FixedSizeList(b, m)) if n == m => Some(FixedSizeList(agree_item(a, b)?, *n)),

@@ -1,7 +1,14 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::sync::Arc;
 
-use crate::run::{Place, assert_same, json, read_arrow, read_parquet, rows, write_parquet};
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int8Type;
+use arrow_array::{Array, ArrayRef, DictionaryArray, RecordBatch, StructArray};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field};
+
+use crate::run::{Place, assert_same, json, read_arrow, read_parquet, rows, write_arrow, write_parquet};
 
 fn table(count: i64) -> Place {
     let place = Place::new();
@@ -50,6 +57,39 @@ fn formats_say_the_same() {
     assert_same(&read_parquet(&place.path("p")), &expected);
     let csv = place.ok("cat t.lance --format csv --limit 2 --columns id,text,list,both");
     assert_eq!(csv, "id,text,list,both\n0,text 0,[],\"{\"\"x\"\":0}\"\n1,text 1,,\"{\"\"x\"\":null}\"\n");
+}
+
+#[test]
+fn dictionaries_of_several_fragments_go_to_every_format() {
+    let place = Place::new();
+    let column = |texts: [&'static str; 2]| -> ArrayRef {
+        Arc::new(texts.into_iter().map(Some).collect::<DictionaryArray<Int8Type>>())
+    };
+    for (texts, mode) in [(["a", "b"], "create"), (["c", "a"], "append")] {
+        let item = Arc::new(Field::new("inner", column(texts).data_type().clone(), true));
+        let inside = StructArray::from(vec![(item, column(texts))]);
+        let columns = [("d", column(texts)), ("s", Arc::new(inside) as ArrayRef)];
+        write_arrow(&place.path("d.arrow"), &RecordBatch::try_from_iter(columns).unwrap());
+        place.ok(&format!("import d.arrow t.lance --mode {mode}"));
+    }
+    let expected = ["a", "b", "c", "a"];
+    let csv: String =
+        expected.iter().map(|text| format!("{text},\"{{\"\"inner\"\":\"\"{text}\"\"}}\"\n")).collect();
+    assert_eq!(place.ok("cat t.lance --format csv"), format!("d,s\n{csv}"));
+    place.ok("cat t.lance -o a.arrow");
+    place.ok("cat t.lance -o p.parquet");
+    for batches in [read_arrow(&place.path("a.arrow")), read_parquet(&place.path("p.parquet"))] {
+        let texts = |column: &ArrayRef| cast(column, &DataType::Utf8).unwrap().as_string::<i32>().clone();
+        let outside = batches.iter().map(|batch| texts(batch.column(0)));
+        let inside = batches.iter().map(|batch| texts(batch.column(1).as_struct().column(0)));
+        for found in [outside.collect::<Vec<_>>(), inside.collect()] {
+            assert_eq!(found.iter().flatten().flatten().collect::<Vec<_>>(), expected);
+        }
+    }
+    // What was written can be added again.
+    place.ok("import a.arrow p.parquet t.lance --mode append");
+    let again = place.ok("cat t.lance --columns d --format csv --offset 4");
+    assert_eq!(again, format!("d\n{0}\n{0}\n", expected.join("\n")));
 }
 
 #[test]

@@ -22,6 +22,7 @@ fn missing_things_are_named() {
     assert_says(&place.error("import none.parquet x.lance"), &["none.parquet"]);
     assert_says(&place.error("import a.parquet none.lance --mode append"), &["none.lance"]);
     assert_says(&place.error("cat t.lance --version 9"), &["t.lance", "9"]);
+    assert_says(&place.error("cat t.lance -o none/a.csv"), &["none/a.csv", "no directory none"]);
     assert_says(&place.error("demo --from none"), &["none"]);
     std::fs::create_dir(place.path("empty")).unwrap();
     assert_says(&place.error("cat empty"), &["empty", "not a Lance table"]);
