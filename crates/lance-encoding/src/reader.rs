@@ -19,7 +19,8 @@ pub trait FieldReader: Send + Sync {
     /// if all are. They are kept as long as the reader, so a repeated take costs no metadata read.
     fn prepare(&self, rows: &Rows) -> Result<Option<Box<dyn Machine<Output = ()>>>>;
 
-    /// About how many bytes reading `rows` fetches, once prepared; none before.
+    /// About how many bytes `rows` take, once prepared; none before. These are the bytes that are fetched, and
+    /// those of values that a page holds once for many rows.
     fn cost(&self, rows: Range<u64>) -> Option<u64>;
 
     /// A machine that loads `rows`, which must be prepared.

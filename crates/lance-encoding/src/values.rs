@@ -20,6 +20,21 @@ use crate::bounds;
 use crate::storage::Storage;
 use crate::validity::Validity;
 
+/// Bytes that an array may take once it gets values that are not stored one by one: fillers, constants, items of
+/// a dictionary. Without a bound a few bytes of a file could ask for any amount of memory.
+const MAX_UNSTORED: usize = u32::MAX as usize;
+
+/// An error unless an array of `held` bytes may grow by `more` that are not stored.
+pub(crate) fn check_unstored(held: usize, more: usize) -> Result<()> {
+    match held.checked_add(more) {
+        Some(total) if total <= MAX_UNSTORED => Ok(()),
+        _ if more == 0 => Ok(()),
+        _ => Err(FormatError::unsupported(format!(
+            "an array of {held} bytes and {more} more of repeated values; read fewer rows at once"
+        ))),
+    }
+}
+
 /// Values of a leaf. Null slots hold a filler.
 #[derive(Debug)]
 pub(crate) enum Values {
@@ -95,15 +110,19 @@ impl Values {
     pub(crate) fn append_fillers(&mut self, count: usize) -> Result<()> {
         match self {
             Self::Nothing(len) => *len = add(*len, count)?,
-            Self::Bits(bits) => bits.append_n(count, false),
+            Self::Bits(bits) => {
+                check_unstored(bits.len() / 8, count / 8)?;
+                bits.append_n(count, false);
+            }
             Self::Fixed(values) => values.append_zeros(count)?,
             Self::Small(values) => values.append_empty(count),
             Self::Large(values) => values.append_empty(count),
             Self::List(lists) => {
                 let items = bounds::product(count, lists.len, "values")?;
                 lists.count = add(lists.count, count)?;
-                lists.validity.push_valid(items);
+                // First what may be refused: validity takes memory too.
                 lists.items.append_fillers(items)?;
+                lists.validity.push_valid(items);
             }
             Self::Dictionary(values) => values.append(vec![0; count], None),
         }
@@ -158,6 +177,7 @@ impl Values {
     pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
         match self {
             Self::Bits(bits) => {
+                check_unstored(bits.len() / 8, count / 8)?;
                 bits.append_n(count, value.first().is_some_and(|byte| byte & 1 == 1));
                 Ok(())
             }

@@ -63,6 +63,14 @@ impl Dictionary {
         }
     }
 
+    /// Bytes that an item takes on the average where it is copied.
+    pub(crate) fn item_bytes(&self) -> u64 {
+        match self {
+            Self::Plain(items) => (items.weight() / items.len().max(1)) as u64,
+            Self::Shared(_) => 0,
+        }
+    }
+
     /// Bytes that it takes.
     pub(crate) fn weight(&self) -> usize {
         match self {

@@ -4,7 +4,7 @@ use arrow_buffer::{Buffer, MutableBuffer};
 use bytes::Bytes;
 use lance_footer::Result;
 
-use super::outside;
+use super::{check_unstored, outside};
 use crate::bounds;
 use crate::kernel::bitpack::Word;
 
@@ -57,28 +57,27 @@ impl FixedValues {
 
     /// Appends `count` zeros.
     pub(crate) fn append_zeros(&mut self, count: usize) -> Result<()> {
-        let bytes = bounds::product(count, self.width, "values")?;
-        self.len += count;
-        self.owned().extend_zeros(bytes);
-        Ok(())
+        check_unstored(self.as_slice().len(), bounds::product(count, self.width, "values")?)?;
+        self.extend_zeros(count)
     }
 
     /// Appends `count` times `value`, which has the width of a value.
     pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
         bounds::exactly(value, self.width, "constant value")?;
-        bounds::product(count, self.width, "values")?;
+        check_unstored(self.as_slice().len(), bounds::product(count, self.width, "values")?)?;
         self.len += count;
         self.owned().repeat_slice_n_times(value, count);
         Ok(())
     }
 
-    /// Appends `count` zeros, which must be as wide as `T`, and gives them to be filled.
+    /// Appends `count` zeros, which must be as wide as `T`, and gives them to be filled. The caller has compared
+    /// the count with bytes in hand.
     pub(crate) fn extend_words<T: Word>(&mut self, count: usize) -> Result<&mut [T]> {
         if self.width * 8 != T::BITS {
             return Err(super::misfit("numbers"));
         }
         let start = self.len;
-        self.append_zeros(count)?;
+        self.extend_zeros(count)?;
         Ok(self.owned().typed_data_mut::<T>().get_mut(start..).unwrap_or_default())
     }
 
@@ -95,9 +94,11 @@ impl FixedValues {
             return Err(super::misfit("dictionary"));
         }
         let (width, source) = (self.width, items.as_slice());
+        let bytes = bounds::product(indices.len(), width, "values")?;
+        check_unstored(self.as_slice().len(), bytes)?;
         self.len += indices.len();
         let data = self.owned();
-        data.reserve(bounds::product(indices.len(), width, "values")?);
+        data.reserve(bytes);
         for index in indices {
             let index = usize::try_from(*index).ok().filter(|index| *index < items.len);
             let start = index.ok_or_else(|| outside(items.len))? * width;
@@ -109,6 +110,13 @@ impl FixedValues {
     /// The bytes.
     pub(crate) fn finish(self) -> Buffer {
         self.shared.unwrap_or_else(|| self.data.into())
+    }
+
+    fn extend_zeros(&mut self, count: usize) -> Result<()> {
+        let bytes = bounds::product(count, self.width, "values")?;
+        self.len += count;
+        self.owned().extend_zeros(bytes);
+        Ok(())
     }
 
     /// The bytes as ours alone; shared ones are copied first.

@@ -3,7 +3,7 @@
 use arrow_buffer::{ArrowNativeType, Buffer};
 use lance_footer::{FormatError, Result};
 
-use super::outside;
+use super::{check_unstored, outside};
 use crate::bounds;
 
 /// An offset of an Arrow string array.
@@ -120,11 +120,17 @@ impl<O: Offset> VariableValues<O> {
 
     /// Appends the strings of `items` that `indices` name.
     pub(crate) fn append_gathered(&mut self, items: &Self, indices: &[u64]) -> Result<()> {
-        self.offsets.reserve(indices.len());
+        let item = |index: &u64| {
+            let value = usize::try_from(*index).ok().and_then(|index| items.get(index));
+            value.ok_or_else(|| outside(items.len()))
+        };
+        let mut bytes = 0_usize;
         for index in indices {
-            let index = usize::try_from(*index).ok().filter(|index| *index < items.len());
-            let value = index.and_then(|index| items.get(index)).ok_or_else(|| outside(items.len()))?;
-            self.append(value)?;
+            bytes = bytes.saturating_add(item(index)?.len());
+        }
+        self.reserve_unstored(indices.len(), bytes)?;
+        for index in indices {
+            self.append(item(index)?)?;
         }
         Ok(())
     }
@@ -132,7 +138,7 @@ impl<O: Offset> VariableValues<O> {
     /// Appends `count` times `value`.
     pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
         let bytes = bounds::product(value.len(), count, "values")?;
-        self.data.len().checked_add(bytes).and_then(O::at).ok_or_else(too_long)?;
+        self.reserve_unstored(count, bytes)?;
         for _ in 0..count {
             self.append(value)?;
         }
@@ -147,6 +153,14 @@ impl<O: Offset> VariableValues<O> {
     /// Bytes that they take.
     pub(crate) fn weight(&self) -> usize {
         size_of_val(self.offsets.as_slice()) + self.data.len()
+    }
+
+    /// Makes room for `count` strings of `bytes` bytes in all, of which the file has fewer.
+    fn reserve_unstored(&mut self, count: usize, bytes: usize) -> Result<()> {
+        self.data.len().checked_add(bytes).and_then(O::at).ok_or_else(too_long)?;
+        check_unstored(self.data.len(), bytes)?;
+        self.reserve(count, bytes);
+        Ok(())
     }
 
     fn get(&self, index: usize) -> Option<&[u8]> {

@@ -98,7 +98,13 @@ impl Constant {
             (None, [value, repetition, definition]) => {
                 (ValueAt::Buffer(*value), levels(*repetition, *definition)?)
             }
-            (_, buffers) => return Err(corrupt(format!("{} buffers", buffers.len()))),
+            (inline, buffers) => {
+                let (due, value) = match inline {
+                    Some(_) => ("0 or 2", "with a value in its layout"),
+                    None => ("0 to 3", "without a value in its layout"),
+                };
+                return Err(corrupt(format!("{} buffers where {due} are due {value}", buffers.len())));
+            }
         };
         if levels.is_none() && matches!(value, ValueAt::Nowhere) && leaf.lists.len() > 1 {
             return Err(corrupt("nulls without levels below a struct or list"));
@@ -134,6 +140,12 @@ impl Constant {
         extents
     }
 
+    /// Bytes of the value, once for each of `rows`: nothing else says how large an array becomes.
+    pub(super) fn cost(&self, rows: &Range<u64>) -> Option<u64> {
+        let value = self.table.get()?.value.as_ref().map_or(0, |value| value.len() as u64);
+        Some(value.saturating_mul(rows.end.saturating_sub(rows.start)))
+    }
+
     /// Makes the lookup table, which is the value and all levels, of a page of `rows` rows.
     pub(super) fn fill_table(&self, buffers: &[Bytes], rows: u64, leaf: &LeafType) -> Result<()> {
         let mut buffers = buffers.iter();
@@ -151,12 +163,19 @@ impl Constant {
         if let (Some(repetition), Some(definition)) = (&repetition, &definition)
             && repetition.len() != definition.len()
         {
-            return Err(corrupt(format!("{} and {} levels", repetition.len(), definition.len())));
+            return Err(corrupt(format!(
+                "{} repetition levels but {} definition levels",
+                repetition.len(),
+                definition.len()
+            )));
         }
         let noted = match (&repetition, self.numbering.max_repetition()) {
             (None, 0) => {
                 if entries.is_some_and(|entries| entries as u64 != rows) {
-                    return Err(corrupt(format!("{entries:?} levels for {rows} rows")));
+                    let entries = entries.unwrap_or_default();
+                    return Err(corrupt(format!(
+                        "{entries} definition levels for {rows} rows without lists"
+                    )));
                 }
                 vec![]
             }
@@ -174,36 +193,34 @@ impl Constant {
         let table = self.table.get().ok_or_else(|| corrupt("rows are read before they are prepared"))?;
         for range in rows.ranges() {
             let count = bounds::size(range.end - range.start, "page")?;
-            let visible = match (&self.value, &table.repetition, &table.definition) {
-                (ValueAt::Nowhere, None, None) => {
-                    out.levels.append_null(count);
-                    count
-                }
-                (_, repetition, definition) => {
-                    let entries = match (repetition, definition) {
-                        (Some(levels), _) => table.entries(levels, self.numbering.max_repetition(), range)?,
-                        (None, Some(_)) => {
-                            bounds::size(range.start, "page")?..bounds::size(range.end, "page")?
-                        }
-                        (None, None) => 0..count,
-                    };
-                    let part = |levels: &'_ Vec<u16>| levels.get(entries.clone()).is_some();
-                    if ![repetition, definition].into_iter().flatten().all(part) {
-                        return Err(corrupt("there are too few levels"));
-                    }
-                    let entries = Entries {
-                        repetition: match repetition {
-                            Some(levels) => Ok(levels.get(entries.clone()).unwrap_or_default()),
-                            None => Err(entries.len()),
-                        },
-                        definition: definition.as_ref().and_then(|levels| levels.get(entries)),
-                    };
-                    out.levels.append(&self.numbering, entries)?
-                }
+            let (repetition, definition) = (&table.repetition, &table.definition);
+            let entries = match (repetition, definition) {
+                (Some(levels), _) => table.entries(levels, self.numbering.max_repetition(), range)?,
+                (None, Some(_)) => bounds::size(range.start, "page")?..bounds::size(range.end, "page")?,
+                (None, None) => 0..count,
+            };
+            let part = |levels: &'_ Vec<u16>| levels.get(entries.clone()).is_some();
+            if ![repetition, definition].into_iter().flatten().all(part) {
+                return Err(corrupt(format!(
+                    "rows {range:?} need the levels {entries:?}, which are not there"
+                )));
+            }
+            let entries = Entries {
+                repetition: match repetition {
+                    Some(levels) => Ok(levels.get(entries.clone()).unwrap_or_default()),
+                    None => Err(entries.len()),
+                },
+                definition: definition.as_ref().and_then(|levels| levels.get(entries)),
             };
             match &table.value {
-                Some(value) => out.values.append_repeated(value, visible)?,
-                None => out.values.append_fillers(visible)?,
+                Some(value) => {
+                    let visible = out.levels.append(&self.numbering, entries)?;
+                    out.values.append_repeated(value, visible)?;
+                }
+                None => {
+                    let visible = out.levels.append_null(&self.numbering, entries)?;
+                    out.values.append_fillers(visible)?;
+                }
             }
         }
         Ok(())
@@ -218,7 +235,7 @@ impl Stream {
             Some((codec, count)) => codec.decode_levels(bytes, *count).map(Some),
             None if bytes.is_empty() => Ok(None),
             None if !bytes.len().is_multiple_of(2) => {
-                Err(corrupt(format!("{} bytes of levels", bytes.len())))
+                Err(corrupt(format!("{} bytes of levels of 2 bytes each", bytes.len())))
             }
             None => {
                 let mut levels = vec![0; bytes.len() / 2];
@@ -291,7 +308,13 @@ fn buffer_value(bytes: &[u8], storage: &Storage) -> Result<Vec<u8>> {
             };
             Ok(bounds::slice(value, number(0)?..number(width)?, "constant value")?.to_vec())
         }
-        _ => Err(corrupt(format!("a value of {} buffers", buffers.len()))),
+        (Storage::Fixed { .. }, _) => {
+            Err(corrupt(format!("a number in {} buffers instead of 1", buffers.len())))
+        }
+        (Storage::Variable { .. }, _) => {
+            Err(corrupt(format!("a string in {} buffers instead of 2", buffers.len())))
+        }
+        _ => Err(corrupt("a value of a type that has no constant pages")),
     }
 }
 

@@ -167,14 +167,16 @@ impl MiniBlock {
         Ok(())
     }
 
-    /// Bytes of the chunks that hold `rows`.
+    /// Bytes of the chunks that hold `rows`, and of the items that their indices stand for.
     pub(super) fn cost(&self, rows: &Range<u64>) -> Option<u64> {
         if rows.is_empty() {
             return Some(0);
         }
-        let table = &self.table.get()?.chunks;
-        let bytes = table.bytes(table.chunks(rows)).ok()?;
-        Some(bytes.end - bytes.start)
+        let Table { chunks, dictionary } = self.table.get()?;
+        let bytes = chunks.bytes(chunks.chunks(rows)).ok()?;
+        let item = dictionary.as_ref().map_or(0, Dictionary::item_bytes);
+        let items = item.saturating_mul(rows.end.saturating_sub(rows.start));
+        Some((bytes.end - bytes.start).saturating_add(items))
     }
 
     /// The runs of chunks that hold `rows`: the first chunk of each, and where they lie.

@@ -119,7 +119,8 @@ impl PageReader {
         match &self.layout {
             Layout::MiniBlock(layout) => layout.cost(&rows),
             Layout::FullZip(layout) => layout.cost(&rows, self.rows),
-            Layout::Constant(_) | Layout::EmptyStruct => Some(0),
+            Layout::Constant(layout) => layout.cost(&rows),
+            Layout::EmptyStruct => Some(0),
         }
     }
 

@@ -262,6 +262,55 @@ fn a_page_may_claim_more_rows_than_fit() {
     assert!(read(&file, &Rows::range(0..1 << 60), None).is_err());
 }
 
+/// A page of `rows` nulls, whose levels are not stored.
+fn nulls(rows: u64, layers: Vec<i32>, buffers: &[&[u8]]) -> Pages {
+    Pages::default().page(
+        rows,
+        Layout::ConstantLayout(ConstantLayout { layers, ..Default::default() }),
+        buffers,
+    )
+}
+
+#[test]
+fn few_bytes_do_not_ask_for_any_amount_of_memory() {
+    let huge = i32::MAX;
+    let vectors = DataType::new_fixed_size_list(DataType::Float32, huge, true);
+    let bits = DataType::new_fixed_size_list(DataType::Boolean, huge, true);
+    for data_type in [DataType::FixedSizeBinary(huge), vectors, bits] {
+        let file = nulls(8192, vec![3], &[]).open(data_type).unwrap();
+        let error = read(&file, &Rows::range(0..8192), None).unwrap_err();
+        assert!(error.to_string().contains("read fewer rows"), "{error}");
+    }
+    // One string of 1 MiB in a million rows.
+    let mut value = [2_u32, 16, 1 << 20].iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>();
+    value.extend(numbers(&[0, 1 << 20]));
+    value.resize(value.len() + (1 << 20), b'x');
+    let file = nulls(1 << 20, vec![1], &[&value]).open(DataType::LargeUtf8).unwrap();
+    let error = read(&file, &Rows::range(0..1 << 20), None).unwrap_err();
+    assert!(error.to_string().contains("read fewer rows"), "{error}");
+    assert_eq!(read(&file, &Rows::range(5..7), None).unwrap().len(), 2);
+    // So that a scan takes fewer rows at once.
+    assert_eq!(file.0.cost(0..1000), Some(1000 << 20));
+}
+
+#[test]
+fn a_page_of_nulls_has_none_above_its_leaf() {
+    // Neither level is stored; and definition levels that are all 0.
+    for definition in [&[] as &[u8], &[0; 6]] {
+        let member = Field::new("n", DataType::Int32, true);
+        let structs = DataType::Struct(vec![member].into());
+        let file = nulls(3, vec![3, 3], &[&[], definition]).open(structs).unwrap();
+        let array = read(&file, &Rows::range(0..3), None).unwrap();
+        assert_eq!(array.null_count(), 0);
+        assert_eq!(array.as_struct().column(0).null_count(), 3);
+    }
+    let repetition = [1, 0, 0, 0, 1, 0];
+    let file = nulls(2, vec![3, 2], &[&repetition, &[]]).open(list_of(DataType::Int32)).unwrap();
+    let array = read(&file, &Rows::range(0..2), None).unwrap();
+    assert_eq!(array.null_count(), 0);
+    assert_eq!(array.as_list::<i32>().values().null_count(), 3);
+}
+
 #[test]
 fn what_is_not_built_is_refused() {
     let entries = DataType::Struct(

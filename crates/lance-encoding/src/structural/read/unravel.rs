@@ -88,15 +88,17 @@ impl Unraveler {
         }
     }
 
-    /// Adds `rows` rows of a leaf that is the only layer, all null.
-    pub(super) fn append_null(&mut self, rows: usize) {
-        for layer in &mut self.layers {
-            layer.validity().push_null(rows);
-        }
-    }
-
     /// Adds entries of a page whose layers have this `numbering`; gives how many have a value.
     pub(super) fn append(&mut self, numbering: &Numbering, entries: Entries<'_>) -> Result<usize> {
+        self.append_slots(numbering, entries, false)
+    }
+
+    /// The same for a page without values: every slot of the leaf is null, whatever its level.
+    pub(super) fn append_null(&mut self, numbering: &Numbering, entries: Entries<'_>) -> Result<usize> {
+        self.append_slots(numbering, entries, true)
+    }
+
+    fn append_slots(&mut self, numbering: &Numbering, entries: Entries<'_>, null: bool) -> Result<usize> {
         let lists = numbering.layers().iter().map(|layer| layer.is_list());
         if !lists.eq(self.layers.iter().map(|slots| matches!(slots, Slots::List { .. }))) {
             return Err(FormatError::corrupt("page layout", "its layers are not those of the column"));
@@ -108,11 +110,16 @@ impl Unraveler {
                 repetition
             }
             (Err(_), Some(definition)) if numbering.max_repetition() == 0 => {
-                self.append_flat(numbering, definition);
+                self.append_flat(numbering, definition, null);
                 return Ok(definition.len());
             }
             (Err(count), None) if numbering.max_repetition() == 0 => {
-                self.append_valid(count);
+                for (index, slots) in self.layers.iter_mut().enumerate() {
+                    match index {
+                        0 if null => slots.validity().push_null(count),
+                        _ => slots.validity().push_valid(count),
+                    }
+                }
                 return Ok(count);
             }
             (Err(_), _) => return Err(FormatError::corrupt("levels", "a list without repetition levels")),
@@ -133,8 +140,10 @@ impl Unraveler {
             for index in depth.list.into_iter().chain(depth.items.clone()) {
                 let layer = numbering.layers().get(index).copied();
                 let slots = self.layers.get_mut(index);
-                if let Some((layer, slots)) = layer.zip(slots) {
-                    slots.push(layer, numbering.below(index), count, &scratch);
+                match layer.zip(slots) {
+                    Some((_, slots)) if null && index == 0 => slots.validity().push_null(count),
+                    Some((layer, slots)) => slots.push(layer, numbering.below(index), count, &scratch),
+                    None => {}
                 }
             }
         }
@@ -160,9 +169,12 @@ impl Unraveler {
     }
 
     /// Adds rows of a leaf without lists.
-    fn append_flat(&mut self, numbering: &Numbering, definition: &[u16]) {
+    fn append_flat(&mut self, numbering: &Numbering, definition: &[u16], null: bool) {
         for (index, slots) in self.layers.iter_mut().enumerate() {
-            slots.validity().push_levels(definition, numbering.below(index));
+            match index {
+                0 if null => slots.validity().push_null(definition.len()),
+                _ => slots.validity().push_levels(definition, numbering.below(index)),
+            }
         }
     }
 
