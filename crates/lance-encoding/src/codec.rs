@@ -40,7 +40,7 @@ use rle::Rle;
 use variable::Variable;
 
 /// Codecs within codecs; real files have three or four.
-const MAX_DEPTH: usize = 32;
+pub(crate) const MAX_DEPTH: usize = 32;
 
 /// How a buffer is decoded.
 #[derive(Debug, Clone)]
@@ -106,7 +106,15 @@ impl Codec {
             (Self::OutOfLineBitpacking(_), _) => {
                 Err(FormatError::corrupt("chunk", "out-of-line bit packing is not for chunks"))
             }
-            _ => Err(FormatError::corrupt("chunk", format!("{} value buffers", buffers.len()))),
+            _ => Err(FormatError::corrupt(
+                "chunk",
+                format!(
+                    "{} value buffers where {} has {}",
+                    buffers.len(),
+                    self.name(),
+                    self.mini_block_buffers()
+                ),
+            )),
         }
     }
 

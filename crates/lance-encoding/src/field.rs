@@ -1,6 +1,21 @@
 //! How the fields of a schema map to physical columns, in versions 2.1 and later.
 
 use arrow_schema::{DataType, Field};
+use lance_footer::FormatError;
+
+/// Types within types, from the field down to the leaf; more are refused before they exhaust the stack.
+pub(crate) const MAX_NESTING: usize = 100;
+
+/// `error` with the dotted name of the member that it is about, if that is not the field itself. Whoever knows the
+/// field names it.
+pub(crate) fn at_member(error: FormatError, member: &str) -> FormatError {
+    if member.is_empty() { error } else { error.within(member) }
+}
+
+/// The dotted name, below the field, of the member `child` of `parent`.
+pub(crate) fn member_name(parent: &str, child: &Field) -> String {
+    if parent.is_empty() { child.name().clone() } else { format!("{parent}.{}", child.name()) }
+}
 
 /// How many physical columns `field` has: one a leaf, and at least one.
 ///

@@ -94,7 +94,10 @@ impl Numbering {
     /// The numbering of `layers`, innermost first. An error if there is none, or more levels than fit.
     pub fn new(layers: Vec<Layer>) -> Result<Self> {
         if layers.is_empty() || layers.len() > 1024 {
-            return Err(FormatError::corrupt("page layout", format!("{} layers", layers.len())));
+            return Err(FormatError::corrupt(
+                "page layout",
+                format!("{} layers, of which there must be 1 to 1024", layers.len()),
+            ));
         }
         let mut below = Vec::with_capacity(layers.len());
         let (mut max_definition, mut max_repetition, mut max_visible) = (0_u16, 0_u16, None);

@@ -28,13 +28,12 @@ use crate::{EncodedPage, FieldWriter, PageJob, WriterOptions};
 
 /// Writes one top-level field in a version with structural encodings.
 pub(crate) struct StructuralWriter {
-    name: String,
     data_type: DataType,
     leaves: Vec<LeafColumn>,
 }
 
 impl StructuralWriter {
-    /// A writer of `field`. An error that names the field where something cannot be stored.
+    /// A writer of `field`. An error that names the member that cannot be stored.
     pub(crate) fn new(field: &Field, options: &WriterOptions) -> Result<Self> {
         let rules = Rules::of(options.version)?;
         let column = |(leaf, path)| LeafColumn {
@@ -47,15 +46,15 @@ impl StructuralWriter {
             first_row: 0,
         };
         let leaves = leaf_paths(field)?.into_iter().enumerate().map(column).collect();
-        Ok(Self { name: field.name().clone(), data_type: field.data_type().clone(), leaves })
+        Ok(Self { data_type: field.data_type().clone(), leaves })
     }
 }
 
 impl FieldWriter for StructuralWriter {
     fn push(&mut self, array: ArrayRef) -> Result<Vec<PageJob>> {
         if !array.data_type().equals_datatype(&self.data_type) {
-            let (name, wanted, got) = (&self.name, &self.data_type, array.data_type());
-            return Err(FormatError::unsupported(format!("writing {got} to the field `{name}` of {wanted}")));
+            let (wanted, got) = (&self.data_type, array.data_type());
+            return Err(FormatError::unsupported(format!("writing {got} to a field of {wanted}")));
         }
         let mut jobs = vec![];
         for leaf in &mut self.leaves {

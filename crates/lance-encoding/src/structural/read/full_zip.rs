@@ -87,7 +87,10 @@ impl FullZip {
         let (data, index) = match page.buffers.as_slice() {
             [data, index] if indexed => (*data, Some(Index::new(*index, page.length)?)),
             [data] if !indexed => (*data, None),
-            buffers => return Err(corrupt(format!("{} buffers", buffers.len()))),
+            buffers => {
+                let due = if indexed { "2, records and a repetition index, are" } else { "1 of records is" };
+                return Err(corrupt(format!("{} buffers where {due} due", buffers.len())));
+            }
         };
         let this = Self { numbering, control, records, data, index, alignment: leaf.storage.alignment() };
         if let Some(width) = this.record_bytes()

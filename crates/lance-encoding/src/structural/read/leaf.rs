@@ -16,6 +16,8 @@ use crate::values::Values;
 /// What is known of a leaf from the schema.
 #[derive(Debug)]
 pub(super) struct LeafType {
+    /// Its dotted name below the top-level field; empty if it is that field.
+    pub(super) name: String,
     pub(super) data_type: DataType,
     pub(super) storage: Storage,
     /// Which layers are lists, innermost first.
@@ -59,8 +61,8 @@ impl LeafReader {
         let mut pages = Vec::with_capacity(column.pages.len());
         let mut starts = vec![0];
         let mut end = 0_u64;
-        for page in &column.pages {
-            pages.push(Arc::new(PageReader::open(page, Arc::clone(&leaf))?));
+        for (number, page) in column.pages.iter().enumerate() {
+            pages.push(Arc::new(PageReader::open(page, number, Arc::clone(&leaf))?));
             end = end
                 .checked_add(page.length)
                 .ok_or_else(|| FormatError::corrupt("column", "the lengths of its pages overflow 64 bits"))?;

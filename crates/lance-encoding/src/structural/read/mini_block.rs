@@ -67,7 +67,10 @@ impl MiniBlock {
             |encoding: &Option<_>| encoding.as_ref().map(|encoding| Codec::parse(Some(encoding))).transpose();
         let (repetition, definition) = (levels(&layout.rep_compression)?, levels(&layout.def_compression)?);
         if repetition.is_some() != (numbering.max_repetition() > 0) {
-            return Err(corrupt("repetition levels and lists do not go together"));
+            return Err(corrupt(match repetition {
+                Some(_) => "repetition levels without a list",
+                None => "a list without repetition levels",
+            }));
         }
         if repetition.is_none() && layout.num_items != page.length {
             return Err(corrupt(format!(
@@ -101,7 +104,7 @@ impl MiniBlock {
             depth => return Err(corrupt(format!("a repetition index of depth {depth}"))),
         };
         if extents.next().is_some() {
-            return Err(corrupt(format!("{} buffers", page.buffers.len())));
+            return Err(corrupt(format!("{} buffers, more than its layout speaks of", page.buffers.len())));
         }
         let fits = match (&dictionary, &leaf.storage) {
             (Some(dictionary), Storage::Dictionary { values }) => dictionary.codec.fits(values),
@@ -239,7 +242,10 @@ impl MiniBlock {
                 let ranges = rows.iter().map(|range| Ok(local(range.start)?..local(range.end)?));
                 let ranges = ranges.collect::<Result<Vec<_>>>()?;
                 if definition.as_ref().is_some_and(|definition| definition.len() != count) {
-                    return Err(FormatError::corrupt("chunk", format!("{} levels", chunk.levels)));
+                    return Err(FormatError::corrupt(
+                        "chunk",
+                        format!("{} levels for {count} values without lists", chunk.levels),
+                    ));
                 }
                 let picks = Picks::new(count, ranges)?;
                 for range in picks.ranges() {

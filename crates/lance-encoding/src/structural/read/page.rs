@@ -11,11 +11,14 @@ use super::constant::Constant;
 use super::full_zip::FullZip;
 use super::leaf::{LeafBuilder, LeafType};
 use super::mini_block::MiniBlock;
+use crate::field::at_member;
 use crate::proto::{PageLayout, page_layout};
 
 /// Reads one page.
 #[derive(Debug)]
 pub(super) struct PageReader {
+    /// Which page of its column it is.
+    number: usize,
     /// Its rows.
     pub(super) rows: u64,
     pub(super) leaf: Arc<LeafType>,
@@ -56,27 +59,15 @@ pub(super) struct LoadedPage {
 }
 
 impl PageReader {
-    /// Reads `page` of a column that holds a leaf of this type.
-    pub(super) fn open(page: &Page, leaf: Arc<LeafType>) -> Result<Self> {
-        let layout = PageLayout::decode(page.encoding.clone())
-            .map_err(|error| FormatError::corrupt("page layout", format!("not a message: {error}")))?;
-        let layout = match layout.layout {
-            _ if leaf.is_empty_struct() => Layout::EmptyStruct,
-            Some(page_layout::Layout::MiniBlockLayout(layout)) => {
-                Layout::MiniBlock(MiniBlock::open(&layout, page, &leaf)?)
-            }
-            Some(page_layout::Layout::FullZipLayout(layout)) => {
-                Layout::FullZip(FullZip::open(&layout, page, &leaf)?)
-            }
-            Some(page_layout::Layout::ConstantLayout(layout)) => {
-                Layout::Constant(Constant::open(&layout, page, &leaf)?)
-            }
-            Some(page_layout::Layout::BlobLayout(_)) => {
-                return Err(FormatError::unsupported("the page layout of blobs"));
-            }
-            None => return Err(FormatError::corrupt("page layout", "it is missing or unknown")),
-        };
-        Ok(Self { rows: page.length, leaf, layout })
+    /// Reads `page`, number `number` of a column that holds a leaf of this type.
+    pub(super) fn open(page: &Page, number: usize, leaf: Arc<LeafType>) -> Result<Self> {
+        let layout = Layout::open(page, &leaf).map_err(|error| place(error, number, &leaf))?;
+        Ok(Self { number, rows: page.length, leaf, layout })
+    }
+
+    /// `error` with the place of the page.
+    pub(super) fn place(&self, error: FormatError) -> FormatError {
+        place(error, self.number, &self.leaf)
     }
 
     /// Bytes of its lookup table.
@@ -133,9 +124,40 @@ impl PageReader {
     }
 }
 
+impl Layout {
+    fn open(page: &Page, leaf: &LeafType) -> Result<Self> {
+        let layout = PageLayout::decode(page.encoding.clone())
+            .map_err(|error| FormatError::corrupt("page layout", format!("not a message: {error}")))?;
+        Ok(match layout.layout {
+            _ if leaf.is_empty_struct() => Self::EmptyStruct,
+            Some(page_layout::Layout::MiniBlockLayout(layout)) => {
+                Self::MiniBlock(MiniBlock::open(&layout, page, leaf)?)
+            }
+            Some(page_layout::Layout::FullZipLayout(layout)) => {
+                Self::FullZip(FullZip::open(&layout, page, leaf)?)
+            }
+            Some(page_layout::Layout::ConstantLayout(layout)) => {
+                Self::Constant(Constant::open(&layout, page, leaf)?)
+            }
+            Some(page_layout::Layout::BlobLayout(_)) => {
+                return Err(FormatError::unsupported("the page layout of blobs"));
+            }
+            None => return Err(FormatError::corrupt("page layout", "it is missing or unknown")),
+        })
+    }
+}
+
+fn place(error: FormatError, number: usize, leaf: &LeafType) -> FormatError {
+    at_member(error.within(format_args!("page {number}")), &leaf.name)
+}
+
 impl LoadedPage {
     /// Decodes `rows`, which are among those that were loaded.
     pub(super) fn decode(&self, rows: &Rows, out: &mut LeafBuilder) -> Result<()> {
+        self.decode_rows(rows, out).map_err(|error| self.page.place(error))
+    }
+
+    fn decode_rows(&self, rows: &Rows, out: &mut LeafBuilder) -> Result<()> {
         match (&self.page.layout, &self.held) {
             (Layout::MiniBlock(layout), Held::Chunks(runs)) => layout.decode(runs, rows, out),
             (Layout::FullZip(layout), Held::Records { bytes, starts }) => {
@@ -227,7 +249,8 @@ impl Machine for Prepare {
         {
             return Ok(Step::Fetch(vec![ask]));
         }
-        self.page.fill_table(&self.fetch.slices(answers)?)?;
+        let buffers = self.fetch.slices(answers)?;
+        self.page.fill_table(&buffers).map_err(|error| self.page.place(error))?;
         Ok(Step::Ready(()))
     }
 }
@@ -263,29 +286,7 @@ impl LoadPage {
         Step::Ready(LoadedPage { page: Arc::clone(&self.page), rows: std::mem::take(&mut self.rows), held })
     }
 
-    fn chunks_there(&mut self, firsts: Vec<usize>, slices: Vec<Bytes>) -> Step<LoadedPage> {
-        self.done(Held::Chunks(firsts.into_iter().zip(slices).collect()))
-    }
-
-    fn records(&mut self, ranges: Vec<Extent>, starts: Option<Vec<usize>>) -> Step<LoadedPage> {
-        let extents: Vec<_> = ranges.into_iter().filter(|extent| !extent.is_empty()).collect();
-        let ask = match extents.len() {
-            0 => return self.done(Held::Records { bytes: Bytes::new(), starts }),
-            // One slice can become an Arrow buffer as it is; many are better read into one slab.
-            1 => Ask::slices(extents),
-            _ => Ask::packed(extents),
-        };
-        let packed = ask.extents.len() > 1;
-        self.state = State::Records { starts, packed };
-        Step::Fetch(vec![ask])
-    }
-}
-
-impl Machine for LoadPage {
-    type Output = LoadedPage;
-
-    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<LoadedPage>> {
-        let page = Arc::clone(&self.page);
+    fn next(&mut self, page: &PageReader, answers: Vec<Answer>) -> Result<Step<LoadedPage>> {
         match (std::mem::replace(&mut self.state, State::Done), &page.layout) {
             (State::Start, Layout::MiniBlock(layout)) => {
                 let (firsts, extents) = layout.plan(&self.rows)?;
@@ -332,6 +333,32 @@ impl Machine for LoadPage {
                 Err(FormatError::corrupt("step protocol", "a step after the machine was done"))
             }
         }
+    }
+
+    fn chunks_there(&mut self, firsts: Vec<usize>, slices: Vec<Bytes>) -> Step<LoadedPage> {
+        self.done(Held::Chunks(firsts.into_iter().zip(slices).collect()))
+    }
+
+    fn records(&mut self, ranges: Vec<Extent>, starts: Option<Vec<usize>>) -> Step<LoadedPage> {
+        let extents: Vec<_> = ranges.into_iter().filter(|extent| !extent.is_empty()).collect();
+        let ask = match extents.len() {
+            0 => return self.done(Held::Records { bytes: Bytes::new(), starts }),
+            // One slice can become an Arrow buffer as it is; many are better read into one slab.
+            1 => Ask::slices(extents),
+            _ => Ask::packed(extents),
+        };
+        let packed = ask.extents.len() > 1;
+        self.state = State::Records { starts, packed };
+        Step::Fetch(vec![ask])
+    }
+}
+
+impl Machine for LoadPage {
+    type Output = LoadedPage;
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<LoadedPage>> {
+        let page = Arc::clone(&self.page);
+        self.next(&page, answers).map_err(|error| page.place(error))
     }
 }
 

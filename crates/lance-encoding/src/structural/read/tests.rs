@@ -312,13 +312,33 @@ fn a_page_of_nulls_has_none_above_its_leaf() {
 }
 
 #[test]
+fn errors_name_the_page_and_what_is_due() {
+    let good = || nulls(2, vec![3], &[]);
+    let layout = || Layout::ConstantLayout(ConstantLayout { layers: vec![3], ..Default::default() });
+    let error = good().page(2, layout(), &[b"" as &[u8]; 4]).open(DataType::Int8).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "page 1: constant page is corrupt: 4 buffers where 0 to 3 are due without a value in its layout"
+    );
+    let file = good().page(2, layout(), &[b"", &[1, 0]]).open(DataType::Int8).unwrap();
+    let error = read(&file, &Rows::range(0..4), None).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "page 1: constant page is corrupt: 1 definition levels for 2 rows without lists"
+    );
+}
+
+#[test]
 fn what_is_not_built_is_refused() {
     let entries = DataType::Struct(
         vec![Field::new("key", DataType::Int32, false), Field::new("value", DataType::Int32, true)].into(),
     );
     let map = DataType::Map(Field::new("entries", entries.clone(), false).into(), false);
     let error = Pages::default().open(map).err().unwrap();
-    assert_eq!(error.to_string(), "unsupported: the map x");
+    assert_eq!(error.to_string(), "unsupported: reading maps");
+    let below = DataType::new_list(DataType::Decimal32(5, 1), true);
+    let error = Pages::default().open(below).err().unwrap();
+    assert_eq!(error.to_string(), "unsupported: item: a column of type Decimal32(5, 1)");
     let structs = DataType::FixedSizeList(Field::new("item", entries, true).into(), 2);
     assert!(Pages::default().open(structs).is_err());
     let column = Column { kind: ColumnKind::Values, pages: vec![], buffers: vec![] };

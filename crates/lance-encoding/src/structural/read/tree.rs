@@ -9,12 +9,9 @@ use lance_footer::{FormatError, Result};
 
 use super::leaf::{DecodedLeaf, LeafType};
 use super::unravel::Unravelled;
-use crate::field::is_packed;
+use crate::field::{MAX_NESTING, at_member, is_packed, member_name};
 use crate::storage::Storage;
 use crate::values::invalid;
-
-/// Types within types; more are refused before they exhaust the stack.
-const MAX_DEPTH: usize = 128;
 
 /// A field and what lies below it.
 pub(super) struct Tree {
@@ -40,7 +37,7 @@ impl Tree {
     /// The tree of `field`, and its leaves in depth-first order.
     pub(super) fn new(field: &Field) -> Result<(Self, Vec<LeafType>)> {
         let mut leaves = vec![];
-        let node = build(field, &mut vec![], &mut leaves)?;
+        let node = build(field, String::new(), &mut vec![], &mut leaves)?;
         Ok((Self { data_type: field.data_type().clone(), node }, leaves))
     }
 
@@ -60,23 +57,27 @@ impl Tree {
     }
 }
 
-/// `path`: which of the layers down to here are lists, outermost first.
-fn build(field: &Field, path: &mut Vec<bool>, leaves: &mut Vec<LeafType>) -> Result<Node> {
-    if path.len() >= MAX_DEPTH {
-        return Err(FormatError::unsupported(format!("more than {MAX_DEPTH} types within each other")));
+/// `name`: the dotted name of `field` below the top-level field. `path`: which of the layers down to here are lists,
+/// outermost first.
+fn build(field: &Field, name: String, path: &mut Vec<bool>, leaves: &mut Vec<LeafType>) -> Result<Node> {
+    let refuse = |what: &str| Err(at_member(FormatError::unsupported(format!("reading {what}")), &name));
+    if path.len() >= MAX_NESTING {
+        return refuse(&format!("more than {MAX_NESTING} types within each other"));
     }
     if is_packed(field) {
-        return Err(FormatError::unsupported(format!("the packed struct {}", field.name())));
+        return refuse("packed structs");
     }
-    if field.metadata().get("ARROW:extension:name").is_some_and(|name| name == "lance.blob.v2") {
-        return Err(FormatError::unsupported(format!("the blob column {}", field.name())));
+    if field.extension_type_name() == Some("lance.blob.v2") {
+        return refuse("blobs (lance.blob.v2)");
     }
     let first = leaves.len();
     match field.data_type() {
         DataType::Struct(members) if !members.is_empty() => {
             path.push(false);
-            let members =
-                members.iter().map(|member| build(member, path, leaves)).collect::<Result<Vec<_>>>()?;
+            let members = members
+                .iter()
+                .map(|member| build(member, member_name(&name, member), path, leaves))
+                .collect::<Result<Vec<_>>>()?;
             path.pop();
             let mut below = leaves.iter().enumerate().skip(first);
             let told_by = below.find(|(_, leaf)| !leaf.is_empty_struct()).map(|(index, _)| index);
@@ -84,22 +85,22 @@ fn build(field: &Field, path: &mut Vec<bool>, leaves: &mut Vec<LeafType>) -> Res
         }
         DataType::List(item) | DataType::LargeList(item) => {
             path.push(true);
-            let item = Box::new(build(item, path, leaves)?);
+            let item = Box::new(build(item, member_name(&name, item), path, leaves)?);
             path.pop();
             let mut below = leaves.iter().enumerate().skip(first);
             match below.find(|(_, leaf)| !leaf.is_empty_struct()) {
                 Some((told_by, _)) => Ok(Node::List { item, told_by }),
-                None => Err(FormatError::unsupported("lists of structs without members")),
+                None => refuse("lists of structs without members"),
             }
         }
-        DataType::Map(..) => Err(FormatError::unsupported(format!("the map {}", field.name()))),
+        DataType::Map(..) => refuse("maps"),
         DataType::FixedSizeList(item, _) if matches!(item.data_type(), DataType::Struct(_)) => {
-            Err(FormatError::unsupported(format!("the fixed-size list of structs {}", field.name())))
+            refuse("fixed-size lists of structs")
         }
         data_type => {
-            let storage = Storage::of(data_type)?;
+            let storage = Storage::of(data_type).map_err(|error| at_member(error, &name))?;
             let lists = std::iter::once(false).chain(path.iter().rev().copied()).collect();
-            leaves.push(LeafType { data_type: data_type.clone(), storage, lists });
+            leaves.push(LeafType { name, data_type: data_type.clone(), storage, lists });
             Ok(Node::Leaf(first))
         }
     }

@@ -125,7 +125,9 @@ impl Unraveler {
             (Err(_), _) => return Err(FormatError::corrupt("levels", "a list without repetition levels")),
         };
         if entries.definition.is_some_and(|definition| definition.len() != repetition.len()) {
-            return Err(FormatError::corrupt("levels", "there are not as many of both kinds"));
+            let (repetition, definition) = (repetition.len(), entries.definition.map_or(0, <[u16]>::len));
+            let reason = format!("{repetition} repetition levels but {definition} definition levels");
+            return Err(FormatError::corrupt("levels", reason));
         }
         let before = self.values();
         let depths = depths(numbering);

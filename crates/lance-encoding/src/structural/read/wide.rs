@@ -54,8 +54,9 @@ pub(super) fn load(field: &Arc<Opened>, rows: &Rows, order: Option<&Arc<[u32]>>)
     let mut zipped = Vec::with_capacity(touched.len());
     let mut sorted = Vec::with_capacity(bounds::size(rows.len(), "rows")?.min(1 << 20));
     for (index, _, part) in &touched {
-        match leaf.pages.get(*index).map(|page| &page.layout) {
-            Some(Layout::FullZip(page)) if page.is_direct() => zipped.push(page),
+        let Some(page) = leaf.pages.get(*index) else { return Ok(None) };
+        match &page.layout {
+            Layout::FullZip(layout) if layout.is_direct() => zipped.push((page, layout)),
             _ => return Ok(None),
         }
         sorted.extend(part.iter().map(|row| (zipped.len() - 1, row)));
@@ -75,8 +76,9 @@ pub(super) fn load(field: &Arc<Opened>, rows: &Rows, order: Option<&Arc<[u32]>>)
     let mut total = 0_usize;
     offsets.push(0);
     for (page, row) in &sequence {
-        let page = zipped.get(*page).ok_or_else(|| FormatError::corrupt("full-zip page", "it is missing"))?;
-        let value = page.value_extent(*row)?;
+        let (page, layout) =
+            zipped.get(*page).ok_or_else(|| FormatError::corrupt("full-zip page", "it is missing"))?;
+        let value = layout.value_extent(*row).map_err(|error| page.place(error))?;
         validity.push(value.is_some());
         if let Some(value) = value {
             total = total

@@ -10,6 +10,7 @@ use lance_footer::{FormatError, Result};
 
 use super::path::{LeafKind, LeafPath, Nesting};
 use crate::block::{Block, Offsets};
+use crate::field::at_member;
 
 /// Some rows of a leaf.
 #[derive(Debug, Clone)]
@@ -49,8 +50,8 @@ impl LeafBatch {
         for step in &path.steps {
             let nulls = array.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
             let wrong = || {
-                let what = format!("an array of {} for the field `{}`", array.data_type(), step.name);
-                FormatError::unsupported(what)
+                let error = FormatError::unsupported(format!("writing an array of {}", array.data_type()));
+                at_member(error, &step.name)
             };
             let next = match step.nesting {
                 Nesting::Leaf => break,

@@ -10,6 +10,7 @@ use super::path::{LeafKind, LeafPath};
 use super::shred::Shredded;
 use super::{constant, full_zip, mini_block};
 use crate::block::Block;
+use crate::field::at_member;
 use crate::proto::page_layout::Layout;
 use crate::rules::Rules;
 use crate::{Levels, Numbering};
@@ -97,8 +98,8 @@ pub(super) fn lay_out(
     let laid = |(layout, buffers)| Ok(vec![Laid { rows: page.rows, layout, buffers }]);
     if path.kind == LeafKind::EmptyStruct {
         if page.levels != Levels::default() {
-            let what = format!("nulls at or above the empty struct `{}`, or a list above it", path.name());
-            return Err(FormatError::unsupported(what));
+            let what = "a struct without members that is null, or below a null or a list";
+            return Err(named(FormatError::unsupported(what), path));
         }
         return laid(constant::empty_struct());
     }
@@ -132,8 +133,7 @@ pub(super) fn lay_out(
         if zippable && let Some(page) = full_zip::encode(&page, &values).map_err(fail)? {
             return laid(page);
         }
-        let what = format!("a row of {} list entries in the field `{}`", page.entries, path.name());
-        return Err(FormatError::unsupported(what));
+        return Err(fail(FormatError::unsupported(format!("a row of {} list entries", page.entries))));
     }
     if cuts.len() < 2 {
         return laid(mini_block::encode(&page, &values, dictionary, limit, rules).map_err(fail)?);
@@ -242,11 +242,11 @@ fn split(page: &Page, cuts: &[usize]) -> Result<Vec<Shredded>> {
     Ok(pieces)
 }
 
-/// The same error, with the name of the field.
+/// The same error, with the name of the leaf.
 fn named(error: FormatError, path: &LeafPath) -> FormatError {
     match error {
         FormatError::Unsupported { what } => {
-            FormatError::unsupported(format!("writing field `{}`: {what}", path.name()))
+            at_member(FormatError::unsupported(format!("writing {what}")), path.name())
         }
         other => other,
     }

@@ -3,10 +3,9 @@
 use arrow_schema::{DataType, Field};
 use lance_footer::{FormatError, Result};
 
+use crate::codec::MAX_DEPTH;
+use crate::field::{MAX_NESTING, at_member, member_name};
 use crate::is_packed;
-
-/// More nesting than this is refused, as the reader does.
-const MAX_LAYERS: usize = 1024;
 
 /// How a leaf column is reached from its top-level field.
 #[derive(Debug, Clone)]
@@ -20,7 +19,7 @@ pub(super) struct LeafPath {
 /// One layer on the way to a leaf.
 #[derive(Debug, Clone)]
 pub(super) struct Step {
-    /// Dotted name of the field, for errors.
+    /// Dotted name below the top-level field, for errors; empty for that field itself.
     pub(super) name: String,
     /// Whether its schema admits nulls.
     pub(super) nullable: bool,
@@ -51,7 +50,7 @@ pub(super) enum LeafKind {
 }
 
 impl LeafPath {
-    /// Dotted name of the leaf.
+    /// Dotted name of the leaf below the top-level field.
     pub(super) fn name(&self) -> &str {
         self.steps.last().map_or("", |step| step.name.as_str())
     }
@@ -62,16 +61,16 @@ impl LeafPath {
     }
 }
 
-/// The leaves of `field`, depth first. An error that names the field where one cannot be stored.
+/// The leaves of `field`, depth first. An error that names the member that cannot be stored.
 pub(super) fn leaf_paths(field: &Field) -> Result<Vec<LeafPath>> {
     let mut paths = vec![];
-    collect(field, field.name().clone(), &mut vec![], &mut paths)?;
+    collect(field, String::new(), &mut vec![], &mut paths)?;
     Ok(paths)
 }
 
 fn collect(field: &Field, name: String, above: &mut Vec<Step>, paths: &mut Vec<LeafPath>) -> Result<()> {
-    if above.len() >= MAX_LAYERS {
-        return Err(refuse(&name, "more than 1024 levels of nesting"));
+    if above.len() >= MAX_NESTING {
+        return Err(refuse(&name, &format!("more than {MAX_NESTING} types within each other")));
     }
     refuse_extensions(field, &name)?;
     let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), nesting };
@@ -79,13 +78,13 @@ fn collect(field: &Field, name: String, above: &mut Vec<Step>, paths: &mut Vec<L
         DataType::Struct(members) if !members.is_empty() => {
             for (member, child) in members.iter().enumerate() {
                 above.push(step(Nesting::Struct { member }));
-                collect(child, format!("{name}.{}", child.name()), above, paths)?;
+                collect(child, member_name(&name, child), above, paths)?;
                 above.pop();
             }
         }
         DataType::List(item) | DataType::LargeList(item) => {
             above.push(step(Nesting::List));
-            collect(item, format!("{name}.{}", item.name()), above, paths)?;
+            collect(item, member_name(&name, item), above, paths)?;
             above.pop();
         }
         leaf => {
@@ -107,7 +106,7 @@ fn leaf_kind(data_type: &DataType, name: &str) -> Result<LeafKind> {
             Ok(LeafKind::Plain)
         }
         DataType::FixedSizeList(item, dimension) => {
-            refuse_item(item, name)?;
+            refuse_item(item, name, 1)?;
             if *dimension < 1 {
                 return Err(refuse(name, "fixed-size lists without items"));
             }
@@ -134,12 +133,15 @@ fn leaf_kind(data_type: &DataType, name: &str) -> Result<LeafKind> {
     }
 }
 
-/// Items of a primitive fixed-size list: bits, fixed width, or lists of these again.
-fn refuse_item(item: &Field, name: &str) -> Result<()> {
+/// Items of a primitive fixed-size list: bits, fixed width, or lists of these again, `depth` deep.
+fn refuse_item(item: &Field, name: &str, depth: usize) -> Result<()> {
     match item.data_type() {
+        _ if depth > MAX_DEPTH => {
+            Err(refuse(name, &format!("more than {MAX_DEPTH} fixed-size lists within each other")))
+        }
         DataType::Boolean => Ok(()),
         DataType::Struct(_) => Err(refuse(name, "fixed-size lists of structs")),
-        DataType::FixedSizeList(inner, dimension) if *dimension > 0 => refuse_item(inner, name),
+        DataType::FixedSizeList(inner, dimension) if *dimension > 0 => refuse_item(inner, name, depth + 1),
         other if fixed_width(other).is_some() => Ok(()),
         other => Err(refuse(name, &format!("fixed-size lists of {other}"))),
     }
@@ -168,5 +170,5 @@ fn refuse_extensions(field: &Field, name: &str) -> Result<()> {
 }
 
 fn refuse(name: &str, what: &str) -> FormatError {
-    FormatError::unsupported(format!("writing field `{name}`: {what}"))
+    at_member(FormatError::unsupported(format!("writing {what}")), name)
 }

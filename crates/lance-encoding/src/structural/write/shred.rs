@@ -13,6 +13,7 @@ use lance_footer::{FormatError, Result};
 use super::batch::{Ancestor, LeafBatch};
 use super::path::{LeafKind, LeafPath, Step};
 use crate::block::{Block, Offsets};
+use crate::field::at_member;
 
 /// The entries of a page.
 #[derive(Debug, Clone, Default)]
@@ -249,8 +250,6 @@ pub(super) const fn null_code(layer: u16) -> u16 {
 }
 
 fn not_nullable(step: &Step) -> FormatError {
-    FormatError::unsupported(format!(
-        "nulls in the field `{}`, whose schema says that it has none",
-        step.name
-    ))
+    let error = FormatError::unsupported("writing nulls where the schema says that there are none");
+    at_member(error, &step.name)
 }
