@@ -20,7 +20,7 @@ impl Store {
     ) -> Result<Self, IoError> {
         let Some((scheme, rest)) = text.split_once("://") else { return Ok(Self::local(text)) };
         match (scheme, feature_of(scheme)) {
-            ("memory", _) => Ok(Self::memory().child(rest)),
+            ("memory", _) => Ok(Self::memory().child(rest.trim_start_matches('/'))),
             ("file", _) => Ok(Self::local(file_path(text)?)),
             (_, Some((feature, false))) => Err(IoError::Unsupported {
                 path: text.into(),
@@ -81,7 +81,9 @@ mod tests {
     fn urls_name_their_place() {
         assert_eq!(Store::open("some/table").unwrap().location("x"), "some/table/x");
         assert_eq!(Store::open("/some/table").unwrap().location(""), "/some/table");
-        assert_eq!(Store::open("memory://t").unwrap().location("a/b"), "memory://t/a/b");
+        for url in ["memory://t", "memory:///t"] {
+            assert_eq!(Store::open(url).unwrap().location("a/b"), "memory://t/a/b");
+        }
         let error = Store::open("gopher://host/t").unwrap_err().to_string();
         assert!(error.contains("unknown scheme \"gopher\""), "{error}");
         assert!(Store::open("file://relative").is_err());
