@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use demilance::file::Batches;
 use demilance::footer::{Alignment, Version};
@@ -89,6 +89,9 @@ pub(crate) struct Summary {
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let options = arguments.options();
     let table = &arguments.table;
+    if place::local(table).is_some_and(std::path::Path::is_file) {
+        bail!("{table}: is a file; the last argument is the table to write, a directory");
+    }
     let store = place::store(table)?;
     let paths = expand(&arguments.sources)?;
     let sources = match arguments.mode {

@@ -24,6 +24,7 @@ fn missing_things_are_named() {
     assert_says(&place.error("cat t.lance --version 9"), &["t.lance", "9"]);
     assert_says(&place.error("cat t.lance -o none/a.csv"), &["none/a.csv", "no directory none"]);
     assert_says(&place.error("demo --from none"), &["none"]);
+    assert_says(&place.error("import a.parquet a.parquet"), &["a.parquet", "is a file"]);
     std::fs::create_dir(place.path("empty")).unwrap();
     assert_says(&place.error("cat empty"), &["empty", "not a Lance table"]);
     assert_says(&place.error("import empty x.lance"), &["empty", "no file"]);
