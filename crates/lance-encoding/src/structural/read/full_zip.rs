@@ -120,6 +120,7 @@ impl FullZip {
                 bounds::size(index.extent.len(), "repetition index")?,
                 "repetition index",
             )?;
+            index.check(bytes, self.data.len())?;
             // A copy, since these bytes may be a small part of what was read. Whoever was first has the same.
             let _ = index.kept.set(Bytes::copy_from_slice(bytes));
         }
@@ -171,6 +172,7 @@ impl FullZip {
         let Some(index) = &self.index else { return Err(corrupt("no repetition index")) };
         let mut starts = vec![0];
         let mut total = 0_usize;
+        let mut previous = 0;
         for (number, range) in rows.ranges().iter().enumerate() {
             let first = bounds::size(range.start, "row")?;
             let count = bounds::size(range.end - range.start, "row")?;
@@ -180,8 +182,15 @@ impl FullZip {
                 (None, None) => return Err(corrupt("a part of the repetition index is missing")),
             };
             let at = |row| index.at(bytes, row).ok_or_else(|| corrupt("the repetition index is too short"));
+            // Rows come in order. If their records did not, a few bytes could be read as often as there are rows.
             let start = at(first)?;
-            let mut previous = start;
+            if start < previous {
+                return Err(corrupt(format!(
+                    "row {} starts at byte {start}, before {previous}",
+                    range.start
+                )));
+            }
+            previous = start;
             starts.reserve(count.min(bytes.len()));
             for row in first + 1..=first + count {
                 let end = at(row)?;
@@ -335,6 +344,22 @@ impl Index {
 
     const fn is_kept(&self) -> bool {
         self.extent.len() <= MAX_KEPT_INDEX
+    }
+
+    /// An error unless the numbers, all of the index, do not fall and end within `data` bytes. Rows are taken in any
+    /// order, so this is looked at once, not where rows are read.
+    fn check(&self, bytes: &[u8], data: u64) -> Result<()> {
+        let mut previous = 0;
+        for position in 0..bytes.len() / self.width {
+            let at = self.at(bytes, position).unwrap_or_default();
+            if at < previous || at > data {
+                return Err(corrupt(format!(
+                    "row {position} starts at byte {at} instead of between {previous} and {data}"
+                )));
+            }
+            previous = at;
+        }
+        Ok(())
     }
 
     /// Number `position` of `bytes`.

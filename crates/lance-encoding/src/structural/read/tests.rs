@@ -200,6 +200,23 @@ fn takes_of_zipped_strings_over_pages() {
 }
 
 #[test]
+fn records_of_rows_must_come_in_order() {
+    // Rows 0, 2 and 4 would be the same bytes.
+    let data = [2, 0, 0, 0, b'h', b'i'];
+    let mut long = vec![0_u8; 70_000 * 4];
+    for row in (1..70_000).step_by(2) {
+        long[row * 4] = 6;
+    }
+    let rows = long.len() as u64 / 4 - 1;
+    for (index, rows) in [(&[0, 6, 0, 6, 0, 6][..], 5), (&long, rows)] {
+        let file = Pages::default().page(rows, zipped_strings(0), &[&data, index]);
+        let file = file.open(DataType::Utf8).unwrap();
+        let error = read(&file, &Rows::from_indices(&[0, 2, 4]), Some(vec![2, 1, 0])).unwrap_err();
+        assert!(error.to_string().contains("row 2 starts at byte 0"), "{error}");
+    }
+}
+
+#[test]
 fn strings_must_be_text() {
     let pages = Pages::default().page(1, zipped_strings(0), &[&[1, 0, 0, 0, 0xff], &[0, 5]]);
     let file = pages.open(DataType::Utf8).unwrap();
