@@ -227,8 +227,8 @@ impl Block {
     /// Bytes in memory of the values at `range`.
     pub(crate) fn bytes(&self, range: Range<usize>) -> usize {
         match self {
-            Self::Null(_) => 0,
-            Self::Bits(_) => range.len().div_ceil(8),
+            // As if they had a bit each: a page of nulls has levels, and so must end somewhere too.
+            Self::Null(_) | Self::Bits(_) => range.len().div_ceil(8),
             Self::Fixed { width, .. } => range.len().saturating_mul(*width),
             Self::Variable { offsets, .. } => {
                 offsets.at(range.end) - offsets.at(range.start) + range.len() * offsets.width()

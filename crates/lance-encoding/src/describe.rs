@@ -17,7 +17,7 @@ use crate::proto::{
 
 /// A layout or a codec, with what lies inside it.
 ///
-/// Its text is the short form, such as `mini-block(definition: rle(flat, flat), inline-bitpacking)`.
+/// Its text is the short form, such as `mini-block(definition: rle(flat, run lengths: flat), inline-bitpacking)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodingTree {
     /// `mini-block`, `full-zip`, `constant`, `blob`; `flat`, `fsst`, …; `unknown` or `unreadable`.
@@ -178,7 +178,7 @@ fn codec(encoding: &CompressiveEncoding) -> EncodingTree {
             let value = constant.value.as_ref().map(hex);
             EncodingTree::new("constant").fact_if(value.is_some(), "value", value.unwrap_or_default())
         }
-        Compression::OutOfLineBitpacking(packed) => EncodingTree::new("bitpacking")
+        Compression::OutOfLineBitpacking(packed) => EncodingTree::new("out-of-line-bitpacking")
             .fact("bits", packed.uncompressed_bits_per_value)
             .part("values", packed.values.as_deref()),
         Compression::InlineBitpacking(packed) => EncodingTree::new("inline-bitpacking")

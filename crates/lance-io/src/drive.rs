@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures::future::{try_join, try_join_all};
-use lance_footer::{Answer, Ask, Machine, Step};
+use lance_footer::{Answer, Ask, FormatError, Machine, Step};
 
 use crate::error::Result;
 use crate::read::{ReadBlocking, check_inside, hop};
@@ -40,7 +40,7 @@ pub async fn drive_many<M: Machine + 'static>(
             }
         }
         if rounds.iter().all(Vec::is_empty) {
-            return tasks.into_iter().map(Task::output).collect();
+            return tasks.into_iter().map(|task| task.output(&sources)).collect();
         }
         let mut answers = fetch(&sources, rounds).await?;
         for task in &mut tasks {
@@ -88,14 +88,15 @@ impl<M: Machine> Task<M> {
         Ok(())
     }
 
-    fn output(self) -> Result<M::Output> {
+    fn output(self, sources: &[Source]) -> Result<M::Output> {
         match self.state {
             State::Done(output) => Ok(output),
             // The step function refuses machines that fetch nothing.
-            State::Running(_) => Err(IoError::Io {
-                path: String::new(),
-                source: std::io::Error::other("a machine stopped before it was done"),
-            }),
+            State::Running(_) => {
+                let path = sources.get(self.source).map_or("", |source| source.read.path());
+                let error = FormatError::corrupt("step protocol", "a machine stopped before it was done");
+                Err(IoError::format(path, error))
+            }
         }
     }
 }
@@ -121,7 +122,7 @@ fn step<M: Machine>(machine: &mut M, answers: Vec<Answer>, source: &dyn ReadAt) 
     let step = machine.step(answers).map_err(|error| IoError::format(source.path(), error))?;
     if let Step::Fetch(asks) = &step {
         if asks.is_empty() {
-            let error = lance_footer::FormatError::corrupt("step protocol", "an empty fetch");
+            let error = FormatError::corrupt("step protocol", "an empty fetch");
             return Err(IoError::format(source.path(), error));
         }
         check_inside(asks, source.size(), source.path())?;
@@ -141,16 +142,17 @@ async fn fetch(sources: &[Source], rounds: Vec<Vec<Ask>>) -> Result<Vec<std::vec
         }
     }
     let pool = async {
-        if blocking.is_empty() {
+        // One hop serves many files; should it be cut off, the first stands for them.
+        let Some(first) = blocking.first().and_then(|(index, ..)| sources.get(*index)) else {
             return Ok(vec![]);
-        }
+        };
         let read = move || {
             let read = |(index, file, asks): (usize, Arc<dyn ReadBlocking>, Vec<Ask>)| {
                 Ok((index, file.read_blocking(&asks)?))
             };
             blocking.into_iter().map(read).collect::<Result<Vec<_>>>()
         };
-        hop("", read).await
+        hop(first.read.path(), read).await
     };
     let (pool, others) = try_join(pool, try_join_all(others)).await?;
     let mut answers: Vec<_> = sources.iter().map(|_| vec![].into_iter()).collect();
