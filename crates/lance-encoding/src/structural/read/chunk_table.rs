@@ -75,10 +75,13 @@ impl ChunkTable {
                     FormatError::corrupt("repetition index", format!("more than {rows} rows finish"))
                 })?;
             counts.finished.push(finished);
-            counts.started.push(finished + u64::from(trailing > 0));
+            let started = finished.checked_add(u64::from(trailing > 0)).filter(|started| *started <= rows);
+            counts.started.push(started.ok_or_else(|| {
+                FormatError::corrupt("repetition index", format!("more than {rows} rows start"))
+            })?);
         }
-        // So no row is left open either.
-        if finished != rows || counts.started.last() != Some(&rows) {
+        // More rows do not start, so none is left open either.
+        if finished != rows {
             return Err(FormatError::corrupt(
                 "repetition index",
                 format!("{finished} of {rows} rows finish"),
@@ -256,5 +259,7 @@ mod tests {
         assert!(table().with_repetition_index(&index, 5).is_err());
         assert!(table().with_repetition_index(&index, 3).is_err());
         assert!(table().with_repetition_index(&index[8..], 4).is_err());
+        let open: Vec<u8> = [0_u64, 2, 0, 2, u64::MAX, 1].iter().flat_map(|n| n.to_le_bytes()).collect();
+        assert!(table().with_repetition_index(&open, u64::MAX).is_err());
     }
 }

@@ -112,14 +112,13 @@ fn leaf_kind(data_type: &DataType, name: &str) -> Result<LeafKind> {
             }
             Ok(LeafKind::Plain)
         }
+        // Those whose name in a schema is one word; `dict` has no room for others.
         DataType::Dictionary(_, values) => match values.as_ref() {
             DataType::Boolean
             | DataType::Utf8
             | DataType::LargeUtf8
             | DataType::Binary
-            | DataType::LargeBinary
-            | DataType::Date32
-            | DataType::Date64 => Ok(LeafKind::Dictionary),
+            | DataType::LargeBinary => Ok(LeafKind::Dictionary),
             values if values.is_integer() || values.is_floating() => Ok(LeafKind::Dictionary),
             values => Err(refuse(name, &format!("dictionaries of {values}"))),
         },
