@@ -31,7 +31,8 @@ const TABLE_ROWS: u64 = 100;
 const AFTER_HELP: &str = "\
 Formats:
   table    aligned columns; long texts and lists are cut short, binary values show their size. Without
-           --limit or --rows it stops after 100 rows and says how many there are
+           --limit or --rows it stops after 100 rows and says how many there are; without --columns, it
+           names the columns for which a terminal has no room
   json     one JSON object a line; binary values as hexadecimal digits
   csv      header and lines; lists and structs as JSON text, nulls as empty cells
   arrow    an Arrow IPC file; dictionaries as their values, since such a file has one dictionary a column
@@ -118,10 +119,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         with_row_id: arguments.with_row_id,
     })
     .await?;
+    // Columns that were named are shown, however wide they are.
+    let terminal = (output.is_none() && arguments.columns.is_none()).then(console::Term::stdout);
+    let width = terminal.and_then(|terminal| terminal.size_checked()).map(|(_, width)| usize::from(width));
     let (out, ending) = Output::open(output)?;
     let left = reading.left;
     let written = output.map_or_else(|| "output".to_string(), |path| path.display().to_string());
-    match print(reading, format, out, &arguments.path, &written).await {
+    let sink = |schema: &SchemaRef| format.sink(out, schema, width);
+    match print(reading, format, sink, &arguments.path, &written).await {
         Err(_) if ending.broken() => return Ok(()),
         result => result?,
     }
@@ -132,11 +137,17 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Writes the rows that are read `from` a table or file `to` wherever `out` leads.
-async fn print(mut reading: Reading, format: Format, out: Output, from: &str, to: &str) -> Result<()> {
+/// Writes the rows that are read `from` a table or file `to` where `sink`, made for their schema, leads.
+async fn print(
+    mut reading: Reading,
+    format: Format,
+    sink: impl FnOnce(&SchemaRef) -> Result<Box<dyn Sink>>,
+    from: &str,
+    to: &str,
+) -> Result<()> {
     let changed = format.change().map(|change| Arc::new(retype::schema(&reading.schema, change)));
     let schema = changed.as_ref().unwrap_or(&reading.schema);
-    let mut sink = format.sink(out, schema).with_context(|| to.to_string())?;
+    let mut sink = sink(schema).with_context(|| to.to_string())?;
     while let Some(batch) = reading.batches.next().await {
         let mut batch = batch.with_context(|| from.to_string())?;
         if let Some(schema) = &changed {
@@ -172,9 +183,9 @@ impl Format {
         }
     }
 
-    fn sink(self, out: Output, schema: &SchemaRef) -> Result<Box<dyn Sink>> {
+    fn sink(self, out: Output, schema: &SchemaRef, width: Option<usize>) -> Result<Box<dyn Sink>> {
         Ok(match self {
-            Self::Table => Box::new(table::Table::new(out, SchemaRef::clone(schema))),
+            Self::Table => Box::new(table::Table::new(out, SchemaRef::clone(schema), width)),
             Self::Json => Box::new(text::Json::new(out)),
             Self::Csv => Box::new(text::Csv::new(out, schema)?),
             Self::Arrow => Box::new(binary::Arrow::new(out, schema)?),

@@ -9,6 +9,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::Sink;
 use super::cell::{cell, is_number};
+use crate::quantity;
 
 /// Rows that are aligned with each other; a longer output is a sequence of tables.
 const BLOCK: usize = 1000;
@@ -17,13 +18,19 @@ pub(super) struct Table<W> {
     out: W,
     schema: SchemaRef,
     block: Vec<Vec<String>>,
+    /// Where lines are cut; nowhere if there is none.
+    width: Option<usize>,
+    /// How many columns were printed.
+    shown: usize,
     /// Whether a block was printed, after which another needs no header if it is empty.
     printed: bool,
 }
 
 impl<W: Write> Table<W> {
-    pub(super) fn new(out: W, schema: SchemaRef) -> Self {
-        Self { out, schema, block: Vec::new(), printed: false }
+    /// Leaves out the last columns if all of them are wider than `width`, and names them at the end.
+    pub(super) fn new(out: W, schema: SchemaRef, width: Option<usize>) -> Self {
+        let shown = schema.fields().len();
+        Self { out, schema, block: Vec::new(), width, shown, printed: false }
     }
 
     fn print(&mut self) -> Result<()> {
@@ -36,6 +43,9 @@ impl<W: Write> Table<W> {
                 *width = (*width).max(value.width());
             }
         }
+        // What one block has no room for is left out of the next ones too.
+        self.shown = self.shown.min(fitting(&widths, self.width));
+        widths.truncate(self.shown);
         line(&mut self.out, &names, &widths, &right)?;
         let rule: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
         line(&mut self.out, &rule, &widths, &right)?;
@@ -62,9 +72,25 @@ impl<W: Write> Sink for Table<W> {
         if !self.printed || !self.block.is_empty() {
             self.print()?;
         }
+        let left: Vec<&str> =
+            self.schema.fields().iter().skip(self.shown).map(|field| field.name().as_str()).collect();
+        if !left.is_empty() {
+            let columns = quantity::of(left.len() as u64, "more column");
+            writeln!(self.out, "… {columns}: {} (--columns shows them)", left.join(", "))?;
+        }
         self.out.flush()?;
         Ok(())
     }
+}
+
+/// How many columns of these widths fit into lines of `width`, but at least one.
+fn fitting(widths: &[usize], width: Option<usize>) -> usize {
+    let Some(width) = width else { return widths.len() };
+    let ends = widths.iter().scan(0, |end, width| {
+        *end += width + 2;
+        Some(*end - 2)
+    });
+    ends.take_while(|end| *end <= width).count().max(1).min(widths.len())
 }
 
 fn line(out: &mut impl Write, values: &[String], widths: &[usize], right: &[bool]) -> Result<()> {
@@ -101,9 +127,26 @@ mod tests {
         ])
         .unwrap();
         let mut bytes = Vec::new();
-        let mut table = Box::new(Table::new(&mut bytes, batch.schema()));
+        let mut table = Box::new(Table::new(&mut bytes, batch.schema(), None));
         table.write(&batch).unwrap();
         table.finish().unwrap();
         assert_eq!(String::from_utf8(bytes).unwrap(), "  n  name\n───  ────\n  1  é\n100  b\n");
+    }
+
+    #[test]
+    fn columns_that_do_not_fit_are_named() {
+        let column = |text: &str| Arc::new(StringArray::from(vec![text])) as ArrayRef;
+        let columns = [("a", column("12345")), ("b", column("123")), ("c", column("1"))];
+        let batch = RecordBatch::try_from_iter(columns).unwrap();
+        let (three, two) = ("12345  123  1\n", "12345  123\n… 1 more column: c (--columns shows them)\n");
+        let one = "12345\n… 2 more columns: b, c (--columns shows them)\n";
+        for (width, end) in [(13, three), (12, two), (10, two), (9, one), (1, one)] {
+            let mut bytes = Vec::new();
+            let mut table = Box::new(Table::new(&mut bytes, batch.schema(), Some(width)));
+            table.write(&batch).unwrap();
+            table.finish().unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.ends_with(&format!("\n{end}")), "{width}: {text}");
+        }
     }
 }
