@@ -146,7 +146,11 @@ impl Codec {
                 Ok(())
             }
             Self::Fsst(fsst) => fsst.decode_value(bytes, out),
-            Self::General(general) => general.inner.decode_string(&general.scheme.decompress(bytes)?, out),
+            // Straight to its place, unless it is a string of codes.
+            Self::General(general) => match &*general.inner {
+                Self::Variable(_) => general.scheme.append(bytes, out),
+                inner => inner.decode_string(&general.scheme.decompress(bytes)?, out),
+            },
             _ => Err(FormatError::corrupt("record", format!("a string of {}", self.name()))),
         }
     }

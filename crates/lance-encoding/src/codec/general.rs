@@ -73,32 +73,39 @@ impl General {
 impl Scheme {
     /// What comes out of `bytes`. Takes memory in proportion to `bytes`, or to what really comes out.
     pub(crate) fn decompress(self, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut out = vec![];
+        self.append(bytes, &mut out)?;
+        Ok(out)
+    }
+
+    /// Appends what comes out of `bytes` to `out`, as [`Self::decompress`] does. After an error, `out` ends with
+    /// anything.
+    pub(crate) fn append(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match self {
-            Self::Lz4 => decompress_lz4(bytes),
-            Self::Zstd => decompress_zstd(bytes),
+            Self::Lz4 => append_lz4(bytes, out),
+            Self::Zstd => append_zstd(bytes, out),
         }
     }
 }
 
-fn decompress_lz4(bytes: &[u8]) -> Result<Vec<u8>> {
+fn append_lz4(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let bad = |reason: String| FormatError::corrupt("LZ4 data", reason);
     let (size, block) = bytes.split_first_chunk::<4>().ok_or_else(|| bad("it has no size".into()))?;
     let size = bounds::size(u32::from_le_bytes(*size).into(), "LZ4 data")?;
     if size > block.len().saturating_mul(LZ4_RATIO) {
         return Err(bad(format!("{} bytes cannot give {size}", block.len())));
     }
-    let mut out = vec![0; size];
-    match lz4_flex::block::decompress_into(block, &mut out) {
-        Ok(written) if written == size => Ok(out),
+    match lz4_flex::block::decompress_into(block, grown(out, size)) {
+        Ok(written) if written == size => Ok(()),
         Ok(written) => Err(bad(format!("{written} bytes came out instead of {size}"))),
         Err(error) => Err(bad(error.to_string())),
     }
 }
 
-fn decompress_zstd(bytes: &[u8]) -> Result<Vec<u8>> {
+fn append_zstd(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
     let bad = |reason: String| FormatError::corrupt("zstd data", reason);
     if bytes.is_empty() {
-        return Ok(vec![]);
+        return Ok(());
     }
     let (size, frame) = if is_bare_frame(bytes) {
         (None, bytes)
@@ -111,26 +118,26 @@ fn decompress_zstd(bytes: &[u8]) -> Result<Vec<u8>> {
         return Err(bad(format!("{limit} bytes are said to come out")));
     }
     let trusted = frame.len().saturating_mul(ZSTD_TRUSTED_RATIO);
-    let out = match size.and_then(|size| usize::try_from(size).ok()) {
-        Some(size) if size <= trusted => {
-            zstd::bulk::decompress(frame, size).map_err(|error| bad(error.to_string()))?
-        }
-        _ => {
-            let decoder = zstd::stream::read::Decoder::new(frame).map_err(|error| bad(error.to_string()))?;
-            let mut out = vec![];
+    let written = match size.and_then(|size| usize::try_from(size).ok()) {
+        Some(size) if size <= trusted => zstd::bulk::decompress_to_buffer(frame, grown(out, size)),
+        _ => zstd::stream::read::Decoder::new(frame).and_then(|decoder| {
             // One byte more than allowed shows that there is too much.
-            let mut decoder = decoder.single_frame().take(limit + 1);
-            decoder.read_to_end(&mut out).map_err(|error| bad(error.to_string()))?;
-            out
-        }
+            decoder.single_frame().take(limit + 1).read_to_end(out)
+        }),
     };
+    let written = written.map_err(|error| bad(error.to_string()))? as u64;
     match size {
-        Some(size) if size != out.len() as u64 => {
-            Err(bad(format!("{} bytes came out instead of {size}", out.len())))
-        }
-        None if out.len() as u64 > MAX_LEN => Err(bad("too much comes out".into())),
-        _ => Ok(out),
+        Some(size) if size != written => Err(bad(format!("{written} bytes came out instead of {size}"))),
+        None if written > MAX_LEN => Err(bad("too much comes out".into())),
+        _ => Ok(()),
     }
+}
+
+/// The last `more` bytes of `out`, which it is made longer by.
+fn grown(out: &mut Vec<u8>, more: usize) -> &mut [u8] {
+    let start = out.len();
+    out.resize(start.saturating_add(more), 0);
+    out.get_mut(start..).unwrap_or_default()
 }
 
 /// Whether there is no size in front: the frame's magic, and the reserved bit of its header is clear.
@@ -155,6 +162,12 @@ mod tests {
         assert_eq!(Scheme::Zstd.decompress(&zstd_with_size(&data)).unwrap(), data);
         assert_eq!(Scheme::Zstd.decompress(&zstd_with_size(&data)[8..]).unwrap(), data);
         assert_eq!(Scheme::Zstd.decompress(&[]).unwrap(), []);
+        let mut out = b"before".to_vec();
+        for bytes in [&zstd_with_size(&data)[..], &zstd_with_size(&data)[8..]] {
+            Scheme::Zstd.append(bytes, &mut out).unwrap();
+        }
+        Scheme::Lz4.append(&lz4, &mut out).unwrap();
+        assert_eq!(out, [b"before", &data[..], &data, &data].concat());
     }
 
     #[test]
