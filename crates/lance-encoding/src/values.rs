@@ -14,7 +14,7 @@ use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
 pub(crate) use fixed::{FixedValues, typed_or_copy};
-pub(crate) use variable::{Offset, VariableValues};
+pub(crate) use variable::{Offset, VariableValues, too_long};
 
 use crate::bounds;
 use crate::storage::Storage;

@@ -25,15 +25,17 @@ mod wide;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, UInt32Array};
-use arrow_schema::Field;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_buffer::ArrowNativeType;
+use arrow_schema::{ArrowError, DataType, Field};
 use lance_footer::{Answer, Column, FormatError, Join, Machine, Result, Rows, Step};
 
 use crate::reader::{FieldReader, Loaded};
-use crate::values::invalid;
+use crate::values::{invalid, too_long};
 use leaf::{LeafBuilder, LeafReader};
 use page::{LoadPage, LoadedPage, Prepare};
-use tree::Tree;
+use tree::{Tree, too_many_items};
 
 /// An array has at most this many rows, so that no stored number alone decides how much memory is taken.
 const MAX_ARRAY_ROWS: u64 = 1 << 31;
@@ -299,7 +301,46 @@ fn rows_at(rows: &Rows, positions: &[u32]) -> Rows {
 /// The rows of `array` at `indices`, if there are any.
 fn reorder(array: ArrayRef, indices: Option<Vec<u32>>) -> Result<ArrayRef> {
     match indices {
-        Some(indices) => arrow_select::take::take(&array, &UInt32Array::from(indices), None).map_err(invalid),
+        Some(indices) => {
+            if indices.len() > array.len() {
+                let mut times = vec![0; array.len()];
+                for index in &indices {
+                    if let Some(times) = usize::try_from(*index).ok().and_then(|index| times.get_mut(index)) {
+                        *times += 1;
+                    }
+                }
+                check_lists(&array, &times)?;
+            }
+            arrow_select::take::take(&array, &UInt32Array::from(indices), None).map_err(|error| match error {
+                ArrowError::OffsetOverflowError(_) => too_long(),
+                error => invalid(error),
+            })
+        }
         None => Ok(array),
     }
+}
+
+/// An error if lists of 32-bit offsets cannot hold the slots of `array` as many `times` each; to gather them would
+/// panic.
+fn check_lists(array: &ArrayRef, times: &[u64]) -> Result<()> {
+    if let Some(structs) = array.as_struct_opt() {
+        return structs.columns().iter().try_for_each(|member| check_lists(member, times));
+    }
+    let (offsets, items): (Vec<usize>, _) = if let Some(list) = array.as_list_opt::<i32>() {
+        (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
+    } else if let Some(list) = array.as_list_opt::<i64>() {
+        (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
+    } else {
+        return Ok(());
+    };
+    let mut total = 0_u64;
+    let mut times_of_items = vec![0; items.len()];
+    for ((start, end), times) in offsets.iter().zip(offsets.iter().skip(1)).zip(times) {
+        total = total.saturating_add(times.saturating_mul((end - start) as u64));
+        times_of_items.get_mut(*start..*end).unwrap_or_default().fill(*times);
+    }
+    if total > i32::MAX.unsigned_abs().into() && matches!(array.data_type(), DataType::List(_)) {
+        return Err(too_many_items());
+    }
+    check_lists(items, &times_of_items)
 }

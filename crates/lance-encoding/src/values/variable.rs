@@ -175,7 +175,8 @@ impl<O: Offset> VariableValues<O> {
     }
 }
 
-fn too_long() -> FormatError {
+/// The error of strings that 32-bit offsets cannot hold.
+pub(crate) fn too_long() -> FormatError {
     FormatError::unsupported(
         "more than 2 GiB of strings in one array of 32-bit offsets; read fewer rows at once",
     )

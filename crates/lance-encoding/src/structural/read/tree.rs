@@ -175,10 +175,12 @@ fn offsets<O: OffsetSizeTrait + TryFrom<u64>>(starts: Vec<u64>) -> Result<Offset
             Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
         }
         Some(_) => Err(FormatError::corrupt("levels", "the list offsets are not sorted")),
-        None => Err(FormatError::unsupported(
-            "more than 2^31 items in one array of lists; read fewer rows at once",
-        )),
+        None => Err(too_many_items()),
     }
+}
+
+pub(super) fn too_many_items() -> FormatError {
+    FormatError::unsupported("more than 2^31 items in one array of lists; read fewer rows at once")
 }
 
 fn mismatch() -> FormatError {
