@@ -1,7 +1,9 @@
-//! Writing: arrays are kept as they come, cut into pages by their size, and encoded by [`PageJob`]s.
+//! Writing: arrays are kept, cut into pages by their size, and encoded by [`PageJob`]s. They are kept as they
+//! come, but for those that would keep other memory alive.
 
 mod batch;
 mod constant;
+mod detach;
 mod full_zip;
 mod levels;
 mod mini_block;
@@ -56,6 +58,7 @@ impl FieldWriter for StructuralWriter {
             let (wanted, got) = (&self.data_type, array.data_type());
             return Err(FormatError::unsupported(format!("writing {got} to a field of {wanted}")));
         }
+        let array = detach::detach(&array);
         let mut jobs = vec![];
         for leaf in &mut self.leaves {
             leaf.push(LeafBatch::new(&array, &leaf.path)?, &mut jobs);
