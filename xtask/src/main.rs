@@ -7,6 +7,7 @@ mod oracle;
 mod test;
 mod tidy;
 
+use std::env;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -44,7 +45,10 @@ enum Command {
 }
 
 fn main() -> Result<()> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..");
+    // Cargo tells it when it starts this; where target directories are shared, the compiled-in one may be that of
+    // another clone.
+    let package = env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let root = PathBuf::from(package).join("..");
     let root = root.canonicalize().context("finding the root of the repository")?;
     match Args::parse().command {
         Command::Codegen { check } => codegen::run(&root, check),
