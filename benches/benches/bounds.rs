@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::{Array, RecordBatch};
-use demilance_benches::{BATCH, FRAMES, Scratch, floats, frames, random_rows, runtime, vectors};
+use demilance::{Dataset, WriteOptions};
+use demilance_benches::{BATCH, FRAMES, Scratch, batches, floats, frames, random_rows, runtime, vectors};
 use futures::TryStreamExt;
 use lance_file::{FileReader, ScanOptions};
 use lance_footer::Extent;
@@ -27,6 +28,7 @@ fn main() {
     let runtime = runtime();
     let scratch = Scratch::new();
     take_images(&runtime, &scratch);
+    take_from_fragments(&runtime, &scratch);
     take_states(&runtime, &scratch);
     scan_vectors(&runtime, &scratch);
 }
@@ -62,6 +64,28 @@ fn take_images(runtime: &Runtime, scratch: &Scratch) {
     println!("take {BATCH} random images, warm: {ours:?}, raw positioned reads {raw:?}");
     bound("  take / raw reads", ours.as_secs_f64() / raw.as_secs_f64(), 1.5);
     bound("  bytes read / bytes of the images", bytes as f64 / useful as f64, 1.5);
+}
+
+/// The same from a table of 60 fragments, as appending day by day makes it. No bound: for orientation.
+fn take_from_fragments(runtime: &Runtime, scratch: &Scratch) {
+    let uri = scratch.path().join("frames-table.lance").display().to_string();
+    let options = WriteOptions { max_rows_per_fragment: FRAMES as u64 / 60, ..WriteOptions::default() };
+    let data = batches(&frames(FRAMES));
+    let table = runtime.block_on(Dataset::write(&uri, data, options)).unwrap();
+    let all: Vec<u64> = (0..FRAMES as u64).step_by(20).collect();
+    runtime.block_on(table.take_columns(&all, &["image"])).unwrap();
+    let mut times = vec![];
+    for seed in 0..40 {
+        let rows = random_rows(BATCH, FRAMES, 100 + seed);
+        let start = Instant::now();
+        black_box(runtime.block_on(table.take_columns(&rows, &["image"])).unwrap());
+        times.push(start.elapsed());
+    }
+    println!(
+        "take {BATCH} random images from {} fragments, warm: {:?}",
+        table.fragments().len(),
+        median(times)
+    );
 }
 
 /// Random states of 128 bytes: how much is read for one.
