@@ -27,10 +27,14 @@ pub fn recordings(what: &str) -> Option<PathBuf> {
     found
 }
 
-/// The seed in `DEMILANCE_SEED`, or a fresh one. Printed, so that a failure can be repeated.
+/// The seed in `DEMILANCE_SEED`: a number, or `random` for a fresh one; without it always the same, so that a run of
+/// CI tells of the change and not of the draw. Printed, so that a failure can be repeated.
 pub fn seed() -> u64 {
-    let given = std::env::var("DEMILANCE_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = given.unwrap_or_else(rand::random::<u64>);
+    let seed = match std::env::var("DEMILANCE_SEED").as_deref() {
+        Ok("random") => rand::random(),
+        Ok(number) => number.parse().unwrap_or_else(|_| panic!("DEMILANCE_SEED={number} is no number")),
+        Err(_) => 1,
+    };
     println!("DEMILANCE_SEED={seed} repeats this run");
     seed
 }

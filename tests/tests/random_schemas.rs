@@ -1,4 +1,5 @@
-//! Random nested schemas, both ways. `DEMILANCE_SEED` repeats a run, `DEMILANCE_SCHEMAS` sets how many there are.
+//! Random nested schemas, both ways. `DEMILANCE_SEED` gives another run (`random`: any), `DEMILANCE_SCHEMAS` sets
+//! how many there are.
 
 use std::path::PathBuf;
 
