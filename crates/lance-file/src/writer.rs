@@ -87,6 +87,39 @@ impl Drop for Job {
     }
 }
 
+/// The writers of all fields, and how many columns they fill.
+struct Columns {
+    fields: Vec<OpenField>,
+    writers: Vec<Box<dyn FieldWriter>>,
+    count: u32,
+}
+
+impl Columns {
+    fn open(schema: &Schema, options: &WriteOptions) -> Result<Self, FormatError> {
+        let WriteOptions { version, page_bytes } = *options;
+        schema.check_storable(version)?;
+        if let Some(blob) = schema.pre_order().into_iter().find(|field| field.is_blob()) {
+            let path = schema.path(blob.id).unwrap_or_default();
+            return Err(FormatError::unsupported(format!("writing blobs (field {path})")));
+        }
+        let options = WriterOptions { version, page_bytes };
+        let mut fields = Vec::with_capacity(schema.fields.len());
+        let mut writers = Vec::with_capacity(schema.fields.len());
+        let mut count = 0_u32;
+        for field in &schema.fields {
+            let arrow = Arc::new(field.to_arrow());
+            let writer = field_writer(&arrow, &options);
+            writers.push(writer.map_err(|error| error.within(format_args!("field {}", field.name)))?);
+            fields.push(OpenField { arrow, first_column: count });
+            let leaves = u32::try_from(field.column_owners(version).len()).ok();
+            count = leaves
+                .and_then(|leaves| count.checked_add(leaves))
+                .ok_or_else(|| FormatError::unsupported("a schema with more than 2^32 columns"))?;
+        }
+        Ok(Self { fields, writers, count })
+    }
+}
+
 /// So many pages are encoded at a time. Each holds its arrays and its buffers, so this bounds the memory.
 const JOBS: usize = 4;
 
@@ -95,29 +128,11 @@ impl FileWriter {
     ///
     /// An error if the version cannot hold a type of the schema.
     pub fn new(writer: AlignedWriter, schema: Schema, options: WriteOptions) -> Result<Self> {
-        let WriteOptions { version, page_bytes } = options;
-        let path = writer.path().to_string();
-        let format = |error| FileError::format(&path, error);
-        schema.check_storable(version).map_err(format)?;
-        if let Some(blob) = schema.pre_order().into_iter().find(|field| field.is_blob()) {
-            let path = schema.path(blob.id).unwrap_or_default();
-            return Err(format(FormatError::unsupported(format!("writing blobs (field {path})"))));
-        }
-        let options = WriterOptions { version, page_bytes };
-        let mut fields = Vec::with_capacity(schema.fields.len());
-        let mut writers = Vec::with_capacity(schema.fields.len());
-        let mut columns = 0_u32;
-        for field in &schema.fields {
-            let place = |error: FormatError| format(error.within(format_args!("field {}", field.name)));
-            let arrow = Arc::new(field.to_arrow());
-            writers.push(field_writer(&arrow, &options).map_err(place)?);
-            fields.push(OpenField { arrow, first_column: columns });
-            let leaves = u32::try_from(field.column_owners(version).len()).ok();
-            columns = leaves
-                .and_then(|leaves| columns.checked_add(leaves))
-                .ok_or_else(|| format(FormatError::unsupported("a schema with more than 2^32 columns")))?;
-        }
-        let container = ContainerWriter::new(version, writer.alignment(), columns);
+        let version = options.version;
+        let opened =
+            Columns::open(&schema, &options).map_err(|error| FileError::format(writer.path(), error))?;
+        let Columns { fields, writers, count } = opened;
+        let container = ContainerWriter::new(version, writer.alignment(), count);
         Ok(Self {
             output: writer,
             container,
@@ -129,6 +144,11 @@ impl FileWriter {
             rows: 0,
             failed: false,
         })
+    }
+
+    /// An error if [`FileWriter::new`] would refuse `schema`, so that nothing is created in vain.
+    pub fn check(schema: &Schema, options: &WriteOptions) -> Result<(), FormatError> {
+        Columns::open(schema, options).map(|_| ())
     }
 
     /// Adds a batch, and writes the pages that are ready.

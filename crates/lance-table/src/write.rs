@@ -115,7 +115,7 @@ impl Target {
         let incoming = Schema::from_arrow(&batches.schema).map_err(refused)?;
         let (Some(read), WriteMode::Append) = (read, options.mode) else {
             let version = options.version.unwrap_or_default();
-            incoming.check_storable(version).map_err(refused)?;
+            FileWriter::check(&incoming, &file_options(version, options)).map_err(refused)?;
             return Ok(Self { schema: incoming, version, append: false });
         };
         let message = &read.manifest.message;
@@ -131,7 +131,9 @@ impl Target {
             },
         };
         let fields = match_append(&table.fields, &incoming.fields).map_err(TableError::invalid)?;
-        Ok(Self { schema: Schema { fields, metadata: table.metadata }, version, append: true })
+        let schema = Schema { fields, metadata: table.metadata };
+        FileWriter::check(&schema, &file_options(version, options)).map_err(refused)?;
+        Ok(Self { schema, version, append: true })
     }
 
     fn into_operation(self, fragments: Vec<DataFragment>) -> Operation {
@@ -210,8 +212,12 @@ impl Fragments<'_> {
 async fn begin(store: &Store, target: &Target, options: &WriteOptions) -> Result<(String, FileWriter)> {
     let name = file_name(Uuid::new_v4().into_bytes());
     let writer = store.create(&format!("data/{name}"), options.alignment).await?;
-    let file = lance_file::WriteOptions { version: target.version, page_bytes: options.page_bytes };
-    Ok((name, FileWriter::new(writer, target.schema.clone(), file)?))
+    let writer = FileWriter::new(writer, target.schema.clone(), file_options(target.version, options))?;
+    Ok((name, writer))
+}
+
+fn file_options(version: Version, options: &WriteOptions) -> lance_file::WriteOptions {
+    lance_file::WriteOptions { version, page_bytes: options.page_bytes }
 }
 
 /// The name of a data file: three random bytes in binary digits, which spread over the partitions of object

@@ -169,6 +169,28 @@ async fn what_fails_leaves_nothing() {
     }
 }
 
+#[tokio::test]
+async fn types_that_are_not_written_are_named_before_anything_is_created() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("table.lance");
+    let entries = DataType::Struct(
+        vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Int32, true)].into(),
+    );
+    let map = DataType::Map(Field::new("entries", entries, false).into(), false);
+    let view = DataType::new_list(DataType::Duration(arrow_schema::TimeUnit::Second), true);
+    for (data_type, named) in [(map, "tags"), (DataType::new_fixed_size_list(view, 2, true), "tags")] {
+        let schema = Arc::new(arrow_schema::Schema::new(vec![Field::new("tags", data_type, true)]));
+        let batches = Batches::from_iter(schema, []);
+        let store = Store::local(&path);
+        let error = Table::write(store, batches, WriteOptions::default()).await.unwrap_err().to_string();
+        assert!(
+            error.contains("table.lance") && error.contains(named) && !error.contains("data/"),
+            "{error}"
+        );
+        assert!(!path.exists());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn handles_append_after_each_other() {
     let store = Store::memory();
