@@ -60,6 +60,13 @@ impl Default for ScanOptions {
 /// A unit has at least so many rows, if its bytes allow it.
 const UNIT_ROWS: u64 = 8192;
 
+/// A unit of narrow rows has more, up to so many bytes: each is a read and a task, which cost as much as decoding
+/// some hundred kilobytes.
+const UNIT_BYTES: u64 = 1 << 20;
+
+/// But no more than so many times [`UNIT_ROWS`].
+const UNIT_GROWTH: u64 = 16;
+
 /// Lookup tables are loaded for so many rows at a time.
 const PREPARE_ROWS: u64 = 1 << 20;
 
@@ -216,7 +223,12 @@ impl Scan {
     fn plan(&self) -> (u64, u64) {
         let batch = self.target.batch_rows;
         let most = self.prepared - self.planned;
-        let mut count = self.target.unit_rows().min(most);
+        let unit = self.target.unit_rows();
+        let mut count = unit.min(most);
+        if count < most {
+            let fit = UNIT_BYTES.min(self.target.batch_bytes) / self.estimate(count).max(1);
+            count = unit.saturating_mul(fit.clamp(1, UNIT_GROWTH)).min(most);
+        }
         loop {
             let bytes = self.estimate(count);
             if bytes <= self.target.batch_bytes || count <= 1 {

@@ -157,11 +157,21 @@ async fn batches_come_in_order_and_full() {
 
 #[tokio::test]
 async fn a_unit_is_decoded_once_for_many_batches() {
-    let setup = setup(Plan { batch_rows: 10, ..Plan::default() });
-    let (sizes, _) = collect(setup.stream).await;
+    let wide = setup(Plan { batch_rows: 10, cost: 1 << 10, ..Plan::default() });
+    let (sizes, _) = collect(wide.stream).await;
     assert_eq!(sizes.len(), 10_000);
-    assert_eq!(setup.decoded.load(Ordering::Relaxed), 100_000_usize.div_ceil(8200));
-    assert_eq!(setup.counting.requests(), 13);
+    assert_eq!(wide.decoded.load(Ordering::Relaxed), 100_000_usize.div_ceil(8200));
+    assert_eq!(wide.counting.requests(), 13);
+}
+
+#[tokio::test]
+async fn units_of_narrow_rows_are_longer() {
+    // 16 times 8192 rows of 8 bytes are a mebibyte.
+    let narrow = setup(Plan { rows: Rows::range(0..1_000_000), ..Plan::default() });
+    let (sizes, values) = collect(narrow.stream).await;
+    assert_eq!(values, (0..1_000_000).collect::<Vec<_>>());
+    assert_eq!(sizes.len(), 1_000_000_usize.div_ceil(8192));
+    assert_eq!(narrow.counting.requests(), 1_000_000_u64.div_ceil(16 * 8192));
 }
 
 #[tokio::test]
@@ -203,7 +213,7 @@ async fn no_more_is_read_ahead_than_asked() {
 
 #[tokio::test]
 async fn an_error_names_the_field_and_ends_the_stream() {
-    let mut setup = setup(Plan { broken_from: 50_000, ..Plan::default() });
+    let mut setup = setup(Plan { broken_from: 50_000, cost: 1 << 10, ..Plan::default() });
     let mut rows = 0;
     let error = loop {
         match setup.stream.try_next().await {
