@@ -55,6 +55,47 @@ fn sizes_and_nulls() {
     }
 }
 
+/// Wide members are read straight to their place, narrow ones are put in order, and both make one struct.
+#[test]
+fn structs_of_wide_and_narrow_members() {
+    let wide = DataType::new_fixed_size_list(DataType::Float32, 80, true);
+    let inner = DataType::Struct(Fields::from(vec![Field::new("text", DataType::LargeUtf8, true)]));
+    let types = [DataType::Binary, DataType::Int64, wide, inner, DataType::FixedSizeBinary(300)];
+    let members: Vec<_> = types
+        .iter()
+        .enumerate()
+        .map(|(at, data_type)| Field::new(format!("m{at}"), data_type.clone(), true))
+        .collect();
+    for seed in 0..24 {
+        let mut draw = Draw(StdRng::seed_from_u64(seed));
+        let rows = 700;
+        // None, some, or only wide members have nulls; so has the struct.
+        let share = |of: u64| if seed & of == 0 { 0.0 } else { 0.2 };
+        let long = |at: usize| format!("{at:0300}");
+        let texts =
+            LargeStringArray::from_iter((0..rows).map(|at| (seed & 1 == 0 || at % 5 != 0).then(|| long(at))));
+        let values: Vec<ArrayRef> = vec![
+            Arc::new(BinaryArray::from_iter(
+                (0..rows).map(|at| (seed & 1 == 0 || at % 3 != 0).then(|| long(at))),
+            )),
+            draw.leaf(&DataType::Int64, rows, share(2)),
+            draw.leaf(&types[2], rows, share(1)),
+            Arc::new(StructArray::new(
+                Fields::from(vec![Field::new("text", DataType::LargeUtf8, true)]),
+                vec![Arc::new(texts)],
+                draw.nulls(rows, share(8)),
+            )),
+            draw.leaf(&types[4], rows, 0.0),
+        ];
+        let nulls = draw.nulls(rows, share(4));
+        let array: ArrayRef = Arc::new(StructArray::new(Fields::from(members.clone()), values, nulls));
+        let version = if seed < 16 { Version::V2_2 } else { Version::V2_1 };
+        let options = WriterOptions { version, page_bytes: *draw.pick(&[20_000, 8 << 20]) };
+        let parts = draw.parts(&array);
+        check(&mut draw, &array, &parts, &options, &format!("seed {seed}"));
+    }
+}
+
 #[test]
 fn no_rows_are_no_pages() {
     for data_type in leaf_types() {

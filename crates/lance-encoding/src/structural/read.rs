@@ -33,9 +33,10 @@ use lance_footer::{Answer, Column, FormatError, Join, Machine, Result, Rows, Ste
 
 use crate::reader::{FieldReader, Loaded};
 use crate::values::{invalid, too_long};
-use leaf::{LeafBuilder, LeafReader};
+use leaf::{DecodedLeaf, LeafBuilder, LeafReader};
 use page::{LoadPage, LoadedPage, Prepare};
 use tree::{Tree, too_many_items};
+use wide::{LoadWide, LoadedWide};
 
 /// An array has at most this many rows, so that no stored number alone decides how much memory is taken.
 const MAX_ARRAY_ROWS: u64 = 1 << 31;
@@ -122,20 +123,22 @@ impl FieldReader for StructuralField {
                 format!("position {position} of {} rows", rows.len()),
             ));
         }
-        if let Some(machine) = wide::load(&self.0, rows, order.as_ref())? {
-            return Ok(Box::new(machine));
-        }
         let (mut machines, mut places) = (vec![], vec![]);
         for (leaf, reader) in self.0.leaves.iter().enumerate() {
+            if let Some(machine) = wide::load(&self.0, reader, rows, order.as_ref())? {
+                machines.push(LoadPart::Wide(machine));
+                places.push(Place { leaf, page: 0, start: 0 });
+                continue;
+            }
             for (index, start, part) in reader.touched(rows) {
                 let page =
                     reader.pages.get(index).ok_or_else(|| FormatError::corrupt("column", "no page"))?;
-                machines.push(page.load(part)?);
+                machines.push(LoadPart::Page(page.load(part)?));
                 places.push(Place { leaf, page: index, start });
             }
         }
         let field = Arc::clone(&self.0);
-        Ok(Box::new(LoadField { field, pages: Join::new(machines), places, rows: rows.clone(), order }))
+        Ok(Box::new(LoadField { field, parts: Join::new(machines), places, rows: rows.clone(), order }))
     }
 }
 
@@ -176,24 +179,60 @@ struct Place {
 /// Loads rows of all leaves of a field.
 struct LoadField {
     field: Arc<Opened>,
-    pages: Join<LoadPage>,
+    parts: Join<LoadPart>,
     places: Vec<Place>,
     rows: Rows,
     order: Option<Arc<[u32]>>,
+}
+
+/// Loads rows of one leaf: of one page, or all of them straight to their place.
+enum LoadPart {
+    Page(LoadPage),
+    Wide(LoadWide),
+}
+
+/// What a [`LoadPart`] gives.
+enum LoadedPart {
+    Page(LoadedPage),
+    Wide(LoadedWide),
+}
+
+impl Machine for LoadPart {
+    type Output = LoadedPart;
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<LoadedPart>> {
+        Ok(match self {
+            Self::Page(machine) => match machine.step(answers)? {
+                Step::Fetch(asks) => Step::Fetch(asks),
+                Step::Ready(page) => Step::Ready(LoadedPart::Page(page)),
+            },
+            Self::Wide(machine) => match machine.step(answers)? {
+                Step::Fetch(asks) => Step::Fetch(asks),
+                Step::Ready(wide) => Step::Ready(LoadedPart::Wide(wide)),
+            },
+        })
+    }
 }
 
 impl Machine for LoadField {
     type Output = Arc<dyn Loaded>;
 
     fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Self::Output>> {
-        let pages = match self.pages.step(answers)? {
+        let parts = match self.parts.step(answers)? {
             Step::Fetch(asks) => return Ok(Step::Fetch(asks)),
-            Step::Ready(pages) => pages,
+            Step::Ready(parts) => parts,
         };
-        let pages = std::mem::take(&mut self.places).into_iter().zip(pages).collect();
+        let (mut pages, mut wide) = (vec![], vec![]);
+        for (place, part) in std::mem::take(&mut self.places).into_iter().zip(parts) {
+            match part {
+                LoadedPart::Page(page) => pages.push((place, page)),
+                LoadedPart::Wide(values) => wide.push((place.leaf, values)),
+            }
+        }
         Ok(Step::Ready(Arc::new(LoadedField {
             field: Arc::clone(&self.field),
             pages,
+            wide,
             rows: std::mem::take(&mut self.rows),
             order: self.order.take(),
         })))
@@ -205,6 +244,8 @@ struct LoadedField {
     field: Arc<Opened>,
     /// By leaf, then by row.
     pages: Vec<(Place, LoadedPage)>,
+    /// Leaves whose values lie in the order asked. Where there is one, the field has no lists.
+    wide: Vec<(usize, LoadedWide)>,
     rows: Rows,
     order: Option<Arc<[u32]>>,
 }
@@ -216,36 +257,49 @@ impl Loaded for LoadedField {
 
     fn decode(&self, part: Range<u64>) -> Result<ArrayRef> {
         check_part(&part, self.rows())?;
-        let Some(order) = &self.order else { return self.decode_rows(&self.rows.select(part)) };
-        let wanted = order_part(order, &part);
-        let (unique, indices) = unique(wanted);
-        let array = self.decode_rows(&rows_at(&self.rows, &unique))?;
-        reorder(array, indices)
+        let (rows, indices) = match &self.order {
+            None => (self.rows.select(part.clone()), None),
+            Some(order) => {
+                let (unique, indices) = unique(order_part(order, &part));
+                (rows_at(&self.rows, &unique), indices)
+            }
+        };
+        if self.wide.is_empty() {
+            let leaves = self.field.leaves.iter().enumerate();
+            let leaves = leaves.map(|(number, reader)| self.decode_leaf(number, reader, &rows));
+            let array = self.field.tree.assemble(leaves.collect::<Result<_>>()?, rows.len())?;
+            return reorder(array, indices.map(UInt32Array::from).as_ref());
+        }
+        // Wide leaves are in order already, so the others are brought into it one by one.
+        let indices = indices.map(UInt32Array::from);
+        let mut leaves = Vec::with_capacity(self.field.leaves.len());
+        for (number, reader) in self.field.leaves.iter().enumerate() {
+            leaves.push(match self.wide.iter().find(|(leaf, _)| *leaf == number) {
+                Some((_, wide)) => wide.decode(&reader.leaf, &part)?,
+                None => self.decode_leaf(number, reader, &rows)?.reordered(indices.as_ref())?,
+            });
+        }
+        self.field.tree.assemble(leaves, part.end - part.start)
     }
 }
 
 impl LoadedField {
-    /// Decodes `rows`, which are among those that were loaded.
-    fn decode_rows(&self, rows: &Rows) -> Result<ArrayRef> {
-        let mut decoded = Vec::with_capacity(self.field.leaves.len());
-        for (number, reader) in self.field.leaves.iter().enumerate() {
-            let mut builder = LeafBuilder::new(&reader.leaf);
-            let first = self.pages.partition_point(|(place, _)| place.leaf < number);
-            let pages = self.pages.get(first..).unwrap_or_default();
-            let pages =
-                pages.get(..pages.partition_point(|(place, _)| place.leaf == number)).unwrap_or_default();
-            for (index, start, part) in reader.touched(rows) {
-                let at = pages.partition_point(|(place, _)| place.page < index);
-                match pages.get(at) {
-                    Some((place, page)) if place.page == index && place.start == start => {
-                        page.decode(&part, &mut builder)?;
-                    }
-                    _ => return Err(FormatError::corrupt("step protocol", "a page was not loaded")),
+    /// Decodes `rows`, which are among those that were loaded, of leaf `number`.
+    fn decode_leaf(&self, number: usize, reader: &LeafReader, rows: &Rows) -> Result<DecodedLeaf> {
+        let mut builder = LeafBuilder::new(&reader.leaf);
+        let first = self.pages.partition_point(|(place, _)| place.leaf < number);
+        let pages = self.pages.get(first..).unwrap_or_default();
+        let pages = pages.get(..pages.partition_point(|(place, _)| place.leaf == number)).unwrap_or_default();
+        for (index, start, part) in reader.touched(rows) {
+            let at = pages.partition_point(|(place, _)| place.page < index);
+            match pages.get(at) {
+                Some((place, page)) if place.page == index && place.start == start => {
+                    page.decode(&part, &mut builder)?;
                 }
+                _ => return Err(FormatError::corrupt("step protocol", "a page was not loaded")),
             }
-            decoded.push(builder.finish(&reader.leaf, rows.len())?);
         }
-        self.field.tree.assemble(decoded, rows.len())
+        builder.finish(&reader.leaf, rows.len())
     }
 }
 
@@ -299,19 +353,19 @@ fn rows_at(rows: &Rows, positions: &[u32]) -> Rows {
 }
 
 /// The rows of `array` at `indices`, if there are any.
-fn reorder(array: ArrayRef, indices: Option<Vec<u32>>) -> Result<ArrayRef> {
+fn reorder(array: ArrayRef, indices: Option<&UInt32Array>) -> Result<ArrayRef> {
     match indices {
         Some(indices) => {
             if indices.len() > array.len() {
                 let mut times = vec![0; array.len()];
-                for index in &indices {
+                for index in indices.values() {
                     if let Some(times) = usize::try_from(*index).ok().and_then(|index| times.get_mut(index)) {
                         *times += 1;
                     }
                 }
                 check_lists(&array, &times)?;
             }
-            arrow_select::take::take(&array, &UInt32Array::from(indices), None).map_err(|error| match error {
+            arrow_select::take::take(&array, indices, None).map_err(|error| match error {
                 ArrowError::OffsetOverflowError(_) => too_long(),
                 error => invalid(error),
             })

@@ -277,8 +277,9 @@ impl FullZip {
 
     /// Whether [`Self::value_extent`] can tell where values lie.
     pub(super) fn is_direct(&self) -> bool {
-        let flat = self.numbering.layers().len() == 1;
-        flat && match &self.records {
+        // One layer's nulls show in the sizes of records; more than one have to be read.
+        let told = self.numbering.layers().len() == 1 || self.control.bytes() == 0;
+        told && match &self.records {
             Records::Fixed { value: FixedValue::Plain, .. } => self.control.bytes() == 0,
             Records::Fixed { .. } => false,
             Records::Strings(strings) => {

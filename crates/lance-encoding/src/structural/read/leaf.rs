@@ -3,11 +3,12 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, UInt32Array};
 use arrow_schema::DataType;
 use lance_footer::{Column, ColumnKind, FormatError, Result, Rows};
 
 use super::page::PageReader;
+use super::reorder;
 use super::unravel::{Unraveler, Unravelled};
 use crate::layers::Numbering;
 use crate::storage::Storage;
@@ -114,6 +115,23 @@ pub(super) struct DecodedLeaf {
     pub(super) array: ArrayRef,
     /// Innermost first; the first is the leaf itself.
     pub(super) layers: Vec<Unravelled>,
+}
+
+impl DecodedLeaf {
+    /// The rows at `indices`, if there are any, of a leaf that is in no list.
+    pub(super) fn reordered(self, indices: Option<&UInt32Array>) -> Result<Self> {
+        let Some(indices) = indices else { return Ok(self) };
+        let array = reorder(self.array, Some(indices))?;
+        let mut layers = self.layers;
+        for layer in &mut layers {
+            layer.len = indices.len();
+            let nulls = layer.nulls.take();
+            let picked =
+                nulls.map(|nulls| indices.values().iter().map(|at| nulls.is_valid(*at as usize)).collect());
+            layer.nulls = picked;
+        }
+        Ok(Self { array, layers })
+    }
 }
 
 impl LeafBuilder {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int32Type};
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, StringArray};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use lance_footer::{Column, ColumnKind, Extent, Page, Result, Rows, Version, run_on_slice};
@@ -60,7 +60,7 @@ fn check(file: &(Arc<dyn FieldReader>, Bytes), expected: &dyn Array) {
     let count = u32::try_from(rows.len()).unwrap();
     let orders = [(0..count).rev().collect::<Vec<_>>(), (0..count).chain(0..count).collect()];
     for order in orders {
-        let indices = arrow_array::UInt32Array::from(order.clone());
+        let indices = UInt32Array::from(order.clone());
         let wanted = arrow_select::take::take(expected, &indices, None).unwrap();
         assert_eq!(read(file, &rows, Some(order)).unwrap().as_ref(), wanted.as_ref());
     }
@@ -384,8 +384,8 @@ fn rows_again_and_again_may_be_too_much() {
     let inner = list(&[1 << 20, 5], nulls((1 << 20) + 5));
     let outer = list(&[1, 1], Arc::clone(&inner));
     for array in [inner, outer] {
-        assert_eq!(reorder(Arc::clone(&array), Some(vec![1; 4000])).unwrap().len(), 4000);
-        let error = reorder(array, Some(vec![0; 4000])).unwrap_err();
+        assert_eq!(reorder(Arc::clone(&array), Some(&UInt32Array::from(vec![1; 4000]))).unwrap().len(), 4000);
+        let error = reorder(array, Some(&UInt32Array::from(vec![0; 4000]))).unwrap_err();
         assert!(error.to_string().contains("more than 2^31 items"), "{error}");
     }
 }

@@ -41,11 +41,6 @@ impl Tree {
         Ok((Self { data_type: field.data_type().clone(), node }, leaves))
     }
 
-    /// Whether the field is a leaf itself.
-    pub(super) const fn is_leaf(&self) -> bool {
-        matches!(self.node, Node::Leaf(_))
-    }
-
     /// The array of `rows` rows whose leaves are `leaves`.
     pub(super) fn assemble(&self, leaves: Vec<DecodedLeaf>, rows: u64) -> Result<ArrayRef> {
         let mut assembly = Assembly { leaves };

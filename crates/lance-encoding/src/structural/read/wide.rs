@@ -12,10 +12,11 @@ use arrow_buffer::NullBuffer;
 use bytes::Bytes;
 use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Result, Rows, Step};
 
+use super::leaf::{DecodedLeaf, LeafReader, LeafType};
 use super::page::Layout;
+use super::unravel::Unravelled;
 use super::{Opened, check_part};
 use crate::bounds;
-use crate::reader::Loaded;
 use crate::storage::Storage;
 use crate::validity::Validity;
 use crate::values::{Values, string_array};
@@ -28,8 +29,7 @@ pub(super) struct LoadWide {
 }
 
 /// Values in one slab.
-struct LoadedWide {
-    field: Arc<Opened>,
+pub(super) struct LoadedWide {
     slab: Bytes,
     count: usize,
     ends: Ends,
@@ -45,9 +45,16 @@ enum Ends {
 
 /// A machine that loads `rows` in `order`, if all of them can be read straight to their place and it is not one
 /// run of rows, which is better left where it is read.
-pub(super) fn load(field: &Arc<Opened>, rows: &Rows, order: Option<&Arc<[u32]>>) -> Result<Option<LoadWide>> {
-    let [leaf] = field.leaves.as_slice() else { return Ok(None) };
-    if !field.tree.is_leaf() || rows.is_empty() || (order.is_none() && rows.ranges().len() < 2) {
+///
+/// No leaf of the field may be in a list: what lists hold is put in order as a whole.
+pub(super) fn load(
+    field: &Opened,
+    leaf: &LeafReader,
+    rows: &Rows,
+    order: Option<&Arc<[u32]>>,
+) -> Result<Option<LoadWide>> {
+    let lists = field.leaves.iter().any(|leaf| leaf.leaf.lists.contains(&true));
+    if lists || rows.is_empty() || (order.is_none() && rows.ranges().len() < 2) {
         return Ok(None);
     }
     let touched = leaf.touched(rows);
@@ -92,7 +99,7 @@ pub(super) fn load(field: &Arc<Opened>, rows: &Rows, order: Option<&Arc<[u32]>>)
         Some(bits) => Ends::Every(bits / 8),
         None => Ends::At(offsets, validity.finish()),
     };
-    let loaded = LoadedWide { field: Arc::clone(field), slab: Bytes::new(), count: sequence.len(), ends };
+    let loaded = LoadedWide { slab: Bytes::new(), count: sequence.len(), ends };
     let ask = (!extents.is_empty()).then(|| Ask::packed(extents));
     Ok(Some(LoadWide { ask, loaded: Some(loaded) }))
 }
@@ -108,7 +115,7 @@ fn add(extents: &mut Vec<Extent>, extent: Extent) -> Result<()> {
 }
 
 impl Machine for LoadWide {
-    type Output = Arc<dyn Loaded>;
+    type Output = LoadedWide;
 
     fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Self::Output>> {
         if let Some(ask) = self.ask.take() {
@@ -121,25 +128,21 @@ impl Machine for LoadWide {
         if !answers.is_empty() {
             loaded.slab = Answer::only_packed(answers)?.freeze();
         }
-        Ok(Step::Ready(Arc::new(loaded)))
-    }
-}
-
-impl Loaded for LoadedWide {
-    fn rows(&self) -> u64 {
-        self.count as u64
-    }
-
-    fn decode(&self, part: Range<u64>) -> Result<ArrayRef> {
-        check_part(&part, self.rows())?;
-        self.values(bounds::size(part.start, "rows")?..bounds::size(part.end, "rows")?)
+        Ok(Step::Ready(loaded))
     }
 }
 
 impl LoadedWide {
-    fn values(&self, range: Range<usize>) -> Result<ArrayRef> {
-        let leaf = self.field.leaves.first().map(|leaf| &leaf.leaf);
-        let leaf = leaf.ok_or_else(|| FormatError::corrupt("column", "it is missing"))?;
+    /// The loaded rows at positions `part` of `leaf`.
+    pub(super) fn decode(&self, leaf: &LeafType, part: &Range<u64>) -> Result<DecodedLeaf> {
+        check_part(part, self.count as u64)?;
+        let range = bounds::size(part.start, "rows")?..bounds::size(part.end, "rows")?;
+        // Layers above the leaf are all valid, or the page would have control words.
+        let layers = leaf.lists.iter().map(|_| Unravelled { len: range.len(), nulls: None, offsets: None });
+        Ok(DecodedLeaf { layers: layers.collect(), array: self.values(leaf, range)? })
+    }
+
+    fn values(&self, leaf: &LeafType, range: Range<usize>) -> Result<ArrayRef> {
         match &self.ends {
             Ends::Every(width) => {
                 let bytes = self.bytes(range.start * width..range.end * width)?;
