@@ -16,7 +16,9 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use bytes::Bytes;
 use lance_encoding::{Loaded, Rows, Version, WriterOptions, field_writer, leaf_count, open_field};
-use lance_footer::{Alignment, Container, ContainerWriter, Extent, Open, PageRecord, run_on_slice};
+use lance_footer::{
+    Alignment, Container, ContainerWriter, Extent, Gather, Open, PageRecord, Step, run_on_slice,
+};
 use proptest::prelude::*;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -93,6 +95,27 @@ fn structs_of_wide_and_narrow_members() {
         let options = WriterOptions { version, page_bytes: *draw.pick(&[20_000, 8 << 20]) };
         let parts = draw.parts(&array);
         check(&mut draw, &array, &parts, &options, &format!("seed {seed}"));
+    }
+}
+
+/// What wide values cost is decided by how they are asked for: packed, in the order of the take, without lengths.
+#[test]
+fn wide_values_are_asked_for_in_their_final_order() {
+    let images: ArrayRef =
+        Arc::new(BinaryArray::from_iter_values((0..100_usize).map(|row| vec![row as u8; 300 + row])));
+    let member = Field::new("image", DataType::Binary, true);
+    let nested = StructArray::new(Fields::from(vec![member]), vec![images.clone()], None);
+    for array in [images, Arc::new(nested)] {
+        let field = Field::new("x", array.data_type().clone(), true);
+        let (file, container) = write(&field, &[array], &WriterOptions::default());
+        let reader = open_field(&field, &container.columns, Version::V2_2).unwrap();
+        let rows = Rows::from_indices(&[7, 30, 99]);
+        run_on_slice(reader.prepare(&rows).unwrap().unwrap(), &file).unwrap();
+        let mut machine = reader.load(&rows, Some([2, 0, 2, 1].into())).unwrap();
+        let Step::Fetch(asks) = machine.step(vec![]).unwrap() else { panic!("nothing is asked for") };
+        let [ask] = asks.as_slice() else { panic!("{asks:?}") };
+        assert_eq!(ask.gather, Gather::Packed);
+        assert_eq!(ask.extents.iter().map(Extent::len).collect::<Vec<_>>(), [399, 307, 399, 330]);
     }
 }
 
