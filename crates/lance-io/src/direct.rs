@@ -12,6 +12,7 @@ use lance_footer::{Answer, Ask};
 use crate::coalesce::{LOCAL_GAP, MAX_RUN, Run, coalesce};
 use crate::error::Result;
 use crate::gather::{addressable, answers, extents};
+use crate::opened::Opened;
 use crate::read::{check_inside, hop};
 use crate::{IoError, ReadAt};
 
@@ -31,37 +32,24 @@ const LANES: usize = 8;
 /// [`Alignment::Bytes4096`]: crate::Alignment::Bytes4096
 #[derive(Debug, Clone)]
 pub struct DirectFile {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    file: File,
-    path: String,
-    size: u64,
+    inner: Arc<Opened>,
 }
 
 impl DirectFile {
     /// Opens the file at `path`. [`IoError::Unsupported`] if the file system refuses direct I/O, and on
     /// systems other than Linux.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, IoError> {
-        let path = path.as_ref().to_path_buf();
-        let name = path.display().to_string();
-        hop(&name.clone(), move || {
-            let file = open_direct(&path, &name)?;
-            let size = file.metadata().map_err(|error| IoError::from_io(&name, error))?.len();
-            let inner = Inner { file, path: name, size };
-            if size > 0 {
-                // Some file systems open such files and refuse to read them.
-                inner.read_blocks(0, 1)?;
-            }
-            Ok(Self { inner: Arc::new(inner) })
-        })
-        .await
+        let inner = Arc::new(Opened::open(path.as_ref(), open_direct).await?);
+        if inner.size > 0 {
+            // Some file systems open such files and refuse to read them.
+            let probed = Arc::clone(&inner);
+            hop(&inner.path, move || probed.read_blocks(0, 1)).await?;
+        }
+        Ok(Self { inner })
     }
 
     async fn answer(&self, asks: Vec<Ask>) -> Result<Vec<Answer>> {
-        let Inner { path, size, .. } = self.inner.as_ref();
+        let Opened { path, size, .. } = self.inner.as_ref();
         check_inside(&asks, *size, path)?;
         let runs = coalesce(&extents(&asks), LOCAL_GAP, MAX_RUN);
         let lanes = runs.chunks(runs.len().div_ceil(LANES).max(1)).map(|lane| {
@@ -88,7 +76,7 @@ impl ReadAt for DirectFile {
     }
 }
 
-impl Inner {
+impl Opened {
     fn read_run(&self, run: &Run) -> Result<Bytes> {
         let first = run.extent.offset() / BLOCK;
         let blocks = run.extent.end().div_ceil(BLOCK) - first;

@@ -39,6 +39,7 @@ mod local;
 mod memory;
 #[cfg(feature = "object-store")]
 mod object;
+mod opened;
 mod read;
 mod store;
 mod writer;

@@ -12,6 +12,7 @@ use lance_footer::{Answer, Ask, Extent, Gather};
 use crate::coalesce::{LOCAL_GAP, MAX_RUN, coalesce};
 use crate::error::Result;
 use crate::gather::{filled, hand_out, slab};
+use crate::opened::Opened;
 use crate::read::{check_inside, hop};
 use crate::{IoError, ReadAt, ReadBlocking};
 
@@ -26,31 +27,14 @@ const TINY_RUN: u64 = 256 * 1024;
 /// Bytes that are aligned in the file, to 64 or any smaller power of two, are aligned in memory too.
 #[derive(Debug, Clone)]
 pub struct LocalFile {
-    inner: Arc<Inner>,
-}
-
-#[derive(Debug)]
-struct Inner {
-    file: File,
-    path: String,
-    size: u64,
+    inner: Arc<Opened>,
 }
 
 impl LocalFile {
     /// Opens the file at `path`.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, IoError> {
-        let path = path.as_ref().to_path_buf();
-        let name = path.display().to_string();
-        hop(&name.clone(), move || {
-            let file = File::open(&path).map_err(|error| IoError::from_io(&name, error))?;
-            let metadata = file.metadata().map_err(|error| IoError::from_io(&name, error))?;
-            if metadata.is_dir() {
-                let source = std::io::Error::from(std::io::ErrorKind::IsADirectory);
-                return Err(IoError::Io { path: name, source });
-            }
-            Ok(Self { inner: Arc::new(Inner { file, path: name, size: metadata.len() }) })
-        })
-        .await
+        let open = |path: &Path, name: &str| File::open(path).map_err(|error| IoError::from_io(name, error));
+        Ok(Self { inner: Arc::new(Opened::open(path.as_ref(), open).await?) })
     }
 }
 
@@ -69,11 +53,11 @@ impl ReadAt for LocalFile {
     }
 
     fn blocking(&self) -> Option<Arc<dyn ReadBlocking>> {
-        Some(Arc::<Inner>::clone(&self.inner))
+        Some(Arc::<Opened>::clone(&self.inner))
     }
 }
 
-impl ReadBlocking for Inner {
+impl ReadBlocking for Opened {
     fn read_blocking(&self, asks: &[Ask]) -> Result<Vec<Answer>, IoError> {
         check_inside(asks, self.size, &self.path)?;
         let mut slices = self.read_slices(asks)?.into_iter();
@@ -88,7 +72,7 @@ impl ReadBlocking for Inner {
     }
 }
 
-impl Inner {
+impl Opened {
     /// The extents of all asks for slices, which are coalesced together.
     fn read_slices(&self, asks: &[Ask]) -> Result<Vec<bytes::Bytes>> {
         let asks = asks.iter().filter(|ask| ask.gather == Gather::Slices);
