@@ -86,16 +86,21 @@ fn written_by_the_reference() {
                 println!("{}: not written by the reference: {error}", case.describe(index));
                 continue;
             }
-            let rows = draw.rows(case.expected().num_rows() as u64, 100);
-            let found = match ours::open_path(&case.lance).await {
-                Ok(file) => ours::compare(&file, &case.schema, &case.batches, &rows).await,
-                Err(error) => vec![error],
-            };
-            wrong.extend(found.into_iter().map(|error| format!("{}: {error}", case.describe(index))));
+            wrong.extend(read_by_us(&mut draw, index, case).await);
         }
         wrong
     });
     ours::none_wrong(wrong);
+}
+
+/// What is wrong with the file of a case when we read it.
+async fn read_by_us(draw: &mut Draw, index: usize, case: &Case) -> Vec<String> {
+    let rows = draw.rows(case.expected().num_rows() as u64, 100);
+    let found = match ours::open_path(&case.lance).await {
+        Ok(file) => ours::compare(&file, &case.schema, &case.batches, &rows).await,
+        Err(error) => vec![error],
+    };
+    found.into_iter().map(|error| format!("{}: {error}", case.describe(index))).collect()
 }
 
 #[test]
@@ -115,12 +120,7 @@ fn written_by_us() {
                 wrong.push(format!("{}: writing: {error}", case.describe(index)));
                 continue;
             }
-            let rows = draw.rows(case.expected().num_rows() as u64, 100);
-            let found = match ours::open_path(&case.lance).await {
-                Ok(file) => ours::compare(&file, &case.schema, &case.batches, &rows).await,
-                Err(error) => vec![error],
-            };
-            wrong.extend(found.into_iter().map(|error| format!("{}: {error}", case.describe(index))));
+            wrong.extend(read_by_us(&mut draw, index, case).await);
         }
         wrong
     });
