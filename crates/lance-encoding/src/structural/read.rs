@@ -264,14 +264,14 @@ impl Loaded for LoadedField {
                 (rows_at(&self.rows, &unique), indices)
             }
         };
+        let indices = indices.map(UInt32Array::from);
         if self.wide.is_empty() {
             let leaves = self.field.leaves.iter().enumerate();
             let leaves = leaves.map(|(number, reader)| self.decode_leaf(number, reader, &rows));
             let array = self.field.tree.assemble(leaves.collect::<Result<_>>()?, rows.len())?;
-            return reorder(array, indices.map(UInt32Array::from).as_ref());
+            return reorder(array, indices.as_ref());
         }
         // Wide leaves are in order already, so the others are brought into it one by one.
-        let indices = indices.map(UInt32Array::from);
         let mut leaves = Vec::with_capacity(self.field.leaves.len());
         for (number, reader) in self.field.leaves.iter().enumerate() {
             leaves.push(match self.wide.iter().find(|(leaf, _)| *leaf == number) {
