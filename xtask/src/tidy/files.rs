@@ -24,8 +24,9 @@ impl File {
 /// Files that have to be there.
 const REQUIRED: &[&str] = &["Cargo.lock", "LICENSE", "README.md", "ARCHITECTURE.md", ".ci/run"];
 
-/// Paths of somebody's machine.
-const MACHINE_PATHS: &[&str] = &["/home/", "/Users/", "/root/", "C:\\Users"];
+/// Where somebody's files lie: directories directly below the root, and the same on Windows.
+const HOMES: &[&str] = &["home", "Users", "root"];
+const WINDOWS_HOMES: &str = "C:\\Users";
 
 /// Settings that send a build to a registry of somebody's own.
 const REGISTRIES: &[&str] =
@@ -80,11 +81,12 @@ pub(crate) fn check(files: &[File], machine_paths: &[String]) -> Vec<String> {
             problems.push(format!("{required} is missing or not in git"));
         }
     }
-    let own: Vec<&str> = machine_paths.iter().map(String::as_str).collect();
+    let homes = HOMES.iter().map(|home| format!("/{home}/")).chain([WINDOWS_HOMES.to_string()]);
+    let paths: Vec<String> = machine_paths.iter().cloned().chain(homes).collect();
     for file in files.iter().filter(|file| file.path != SELF) {
         for (number, line) in (1..).zip(file.text.lines()) {
             let at = format!("{}:{number}", file.path);
-            if let Some(path) = own.iter().chain(MACHINE_PATHS).find(|path| names_path(line, path)) {
+            if let Some(path) = paths.iter().find(|path| names_path(line, path)) {
                 problems.push(format!("{at}: names {path}, a path of one machine"));
             }
             if let Some(setting) = REGISTRIES.iter().find(|setting| line.contains(**setting)) {
