@@ -35,6 +35,8 @@ const RULES: &[Rule] = &[
         ours: &["demilance-footer", "demilance-io", "demilance-file"],
         never: &[],
     },
+    Rule { package: "fory-row", ours: &["fory-row-derive"], never: ASYNC },
+    Rule { package: "fory-row-derive", ours: &[], never: ARROW_AND_ASYNC },
     Rule {
         package: "demilance",
         ours: &[
@@ -43,6 +45,7 @@ const RULES: &[Rule] = &[
             "demilance-io",
             "demilance-file",
             "demilance-table",
+            "fory-row",
         ],
         // What only the command needs stays in the command.
         never: &["clap", "clap_*", "parquet", "arrow-csv", "arrow-json", "indicatif", "datafusion*"],

@@ -1,0 +1,11 @@
+//! Reading values out of rows without decoding the rows. All views borrow from the bytes and copy nothing.
+
+mod array;
+mod cell;
+mod map;
+mod row;
+
+pub use array::{ArrayRef, Elements, Primitive};
+pub use cell::{Cell, FromCell, ValueRef};
+pub use map::MapRef;
+pub use row::{FieldIndex, Row};

@@ -1,0 +1,193 @@
+use zerocopy::{FromBytes, Immutable};
+
+use crate::layout::{ElementLayout, ValueLayout};
+use crate::raw::RawArray;
+use crate::{Cell, Error, ErrorKind, FromCell, Layout, Result, ValueRef};
+
+/// A list: an array image whose count was checked against its bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrayRef<'a> {
+    raw: RawArray<'a>,
+    element: &'a ElementLayout,
+}
+
+/// The elements of an [`ArrayRef`], in order, as values of one type.
+#[derive(Debug, Clone)]
+pub struct Elements<'a, T> {
+    array: ArrayRef<'a>,
+    next: usize,
+    value: std::marker::PhantomData<fn() -> T>,
+}
+
+/// Numbers that an array can be seen as a slice of.
+pub trait Primitive: FromBytes + Immutable + Copy + sealed::Sealed {
+    #[doc(hidden)]
+    const NAME: &'static str;
+    #[doc(hidden)]
+    fn write_le(values: &[Self], to: &mut [u8]);
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+macro_rules! primitive {
+    ($($type:ty => $name:literal),* $(,)?) => {$(
+        impl sealed::Sealed for $type {}
+        impl Primitive for $type {
+            const NAME: &'static str = $name;
+
+            #[inline]
+            fn write_le(values: &[Self], to: &mut [u8]) {
+                for (value, to) in values.iter().zip(to.chunks_exact_mut(size_of::<Self>())) {
+                    to.copy_from_slice(&value.to_le_bytes());
+                }
+            }
+        }
+    )*};
+}
+
+primitive! { i8 => "int8", i16 => "int16", i32 => "int32", i64 => "int64", f32 => "float32", f64 => "float64" }
+
+impl Layout {
+    /// Opens a top-level array: the first field of the schema is the list that it is an image of.
+    pub fn array<'a>(&'a self, bytes: &'a [u8]) -> Result<ArrayRef<'a>> {
+        match self.root().field(0).map(|field| &field.value) {
+            Some(ValueLayout::List(element)) => {
+                Ok(ArrayRef::new(RawArray::open(bytes, element.shape)?, element))
+            }
+            _ => Err(Error::new(ErrorKind::Type, "the first field of the schema is not a list")),
+        }
+    }
+}
+
+impl<'a> ArrayRef<'a> {
+    pub(crate) const fn new(raw: RawArray<'a>, element: &'a ElementLayout) -> Self {
+        Self { raw, element }
+    }
+
+    /// The number of elements.
+    pub const fn len(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Element `index`, and `None` where it is null.
+    #[inline]
+    pub fn get<T: FromCell<'a>>(&self, index: usize) -> Result<Option<T>> {
+        match self.cell(index)? {
+            Some(cell) => match T::from_cell(cell) {
+                Ok(value) => Ok(Some(value)),
+                Err(error) => Err(error.in_element(index)),
+            },
+            None => Ok(None),
+        }
+    }
+
+    /// Element `index` of any type, with [`ValueRef::Null`] for null.
+    pub fn value(&self, index: usize) -> Result<ValueRef<'a>> {
+        Ok(self.get(index)?.unwrap_or(ValueRef::Null))
+    }
+
+    /// Whether element `index` is null.
+    pub fn is_null(&self, index: usize) -> Result<bool> {
+        self.check(index)?;
+        Ok(self.raw.is_null(index))
+    }
+
+    /// Whether any element is null.
+    pub fn has_nulls(&self) -> bool {
+        self.raw.has_nulls()
+    }
+
+    /// All elements in order, `None` for those that are null.
+    pub const fn iter<T: FromCell<'a>>(&self) -> Elements<'a, T> {
+        Elements { array: *self, next: 0, value: std::marker::PhantomData }
+    }
+
+    /// The elements as they lie there, without a copy: `None` where they are of another type than `T`, where one
+    /// is null, where their address is not a multiple of the alignment of `T` (compact arrays are often not
+    /// aligned), and on big-endian machines.
+    ///
+    /// ```
+    /// use fory_row::{ArrayRef, DataType, Field, Format, Layout, Schema};
+    /// let schema = Schema::new(vec![Field::new("joints", DataType::list(DataType::Float32, false), false)])?;
+    /// let layout = Layout::new(schema, Format::Standard)?;
+    /// let mut bytes = vec![];
+    /// layout.write_row(&mut bytes, |row| row.list_of("joints", &[0.5f32, 1.5]))?;
+    /// let joints = layout.row(&bytes)?.get::<ArrayRef>("joints")?.ok_or("null")?;
+    /// if let Some(joints) = joints.as_slice::<f32>() {
+    ///     assert_eq!(joints, [0.5, 1.5]);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn as_slice<T: Primitive>(&self) -> Option<&'a [T]> {
+        if cfg!(target_endian = "big") || self.element.value.name() != T::NAME || self.raw.has_nulls() {
+            return None;
+        }
+        <[T]>::ref_from_bytes(self.raw.elements()).ok()
+    }
+
+    /// The image, with what may follow the elements.
+    pub const fn bytes(&self) -> &'a [u8] {
+        self.raw.bytes()
+    }
+
+    pub(crate) const fn raw(&self) -> &RawArray<'a> {
+        &self.raw
+    }
+
+    pub(crate) const fn element(&self) -> &'a ElementLayout {
+        self.element
+    }
+
+    #[inline]
+    fn cell(&self, index: usize) -> Result<Option<Cell<'a>>> {
+        self.check(index)?;
+        Ok(self.cell_unchecked(index))
+    }
+
+    /// The place of element `index`, which is there.
+    #[inline]
+    fn cell_unchecked(&self, index: usize) -> Option<Cell<'a>> {
+        if self.raw.is_null(index) {
+            return None;
+        }
+        Some(Cell { slot: self.raw.slot(index), layout: &self.element.value })
+    }
+
+    #[inline]
+    fn check(&self, index: usize) -> Result<()> {
+        if index < self.len() { Ok(()) } else { Err(no_element(index, self.len())) }
+    }
+}
+
+impl<'a, T: FromCell<'a>> Iterator for Elements<'a, T> {
+    type Item = Result<Option<T>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let index = self.next;
+        if index == self.array.len() {
+            return None;
+        }
+        self.next = index + 1;
+        Some(self.array.get(index))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.array.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<'a, T: FromCell<'a>> ExactSizeIterator for Elements<'a, T> {}
+
+#[cold]
+fn no_element(index: usize, len: usize) -> Error {
+    Error::new(ErrorKind::Type, format!("there is no element {index}: the list has {len}"))
+}

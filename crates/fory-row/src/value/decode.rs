@@ -1,0 +1,143 @@
+use crate::error::Step;
+use crate::{ArrayRef, Error, ErrorKind, Layout, MapRef, Result, Row, Value, ValueRef};
+
+/// How much a decode may make of the bytes it is given.
+///
+/// References of hostile rows may overlap, so that a few bytes expand to many values. No known writer makes such
+/// rows: honest rows are visited once, and the budget is that many bytes and more. Getters need none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodeOptions {
+    /// As many times the length of the input may be visited …
+    pub expansion: usize,
+    /// … and as many bytes besides.
+    pub slack: usize,
+}
+
+impl Default for DecodeOptions {
+    /// 4 × the input and 64 KiB.
+    fn default() -> Self {
+        Self { expansion: 4, slack: 64 << 10 }
+    }
+}
+
+/// What is left of the bytes that a decode may visit. As every value has a byte at least, it bounds their number, too.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    left: usize,
+}
+
+impl Budget {
+    /// The budget for an input of `len` bytes.
+    pub fn new(options: DecodeOptions, len: usize) -> Self {
+        Self { left: len.saturating_mul(options.expansion).saturating_add(options.slack) }
+    }
+
+    /// Takes `bytes` from it, or fails.
+    #[inline]
+    pub fn spend(&mut self, bytes: usize) -> Result<()> {
+        match self.left.checked_sub(bytes) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => Err(spent()),
+        }
+    }
+}
+
+#[cold]
+fn spent() -> Error {
+    Error::new(ErrorKind::Limit, "the values are more than the bytes can honestly hold: references overlap")
+}
+
+impl Layout {
+    /// Decodes a whole row.
+    pub fn decode(&self, bytes: &[u8]) -> Result<Value> {
+        self.decode_with(bytes, DecodeOptions::default())
+    }
+
+    /// The same with another budget.
+    pub fn decode_with(&self, bytes: &[u8], options: DecodeOptions) -> Result<Value> {
+        Value::from_row(self.row(bytes)?, &mut Budget::new(options, bytes.len()))
+    }
+}
+
+impl Value {
+    /// Decodes what a view shows, within `options` of the bytes of the view.
+    pub fn from_ref(value: ValueRef<'_>, options: DecodeOptions) -> Result<Self> {
+        let len = match value {
+            ValueRef::List(list) => list.bytes().len(),
+            ValueRef::Map(map) => map.keys().bytes().len().saturating_add(map.values().bytes().len()),
+            ValueRef::Struct(row) => row.bytes().len(),
+            ValueRef::Utf8(text) => text.len(),
+            ValueRef::Binary(bytes) => bytes.len(),
+            _ => 0,
+        };
+        Self::owned(value, &mut Budget::new(options, len))
+    }
+
+    fn owned(value: ValueRef<'_>, budget: &mut Budget) -> Result<Self> {
+        Ok(match value {
+            ValueRef::Null => Self::Null,
+            ValueRef::Bool(value) => Self::Bool(value),
+            ValueRef::Int8(value) => Self::Int8(value),
+            ValueRef::Int16(value) => Self::Int16(value),
+            ValueRef::Int32(value) => Self::Int32(value),
+            ValueRef::Int64(value) => Self::Int64(value),
+            ValueRef::Float16(value) => Self::Float16(value),
+            ValueRef::Float32(value) => Self::Float32(value),
+            ValueRef::Float64(value) => Self::Float64(value),
+            ValueRef::Date(value) => Self::Date(value),
+            ValueRef::Timestamp(value) => Self::Timestamp(value),
+            ValueRef::Duration(value) => Self::Duration(value),
+            ValueRef::Decimal(value) => Self::Decimal(value),
+            ValueRef::Utf8(value) => {
+                budget.spend(value.len())?;
+                Self::Utf8(value.into())
+            }
+            ValueRef::Binary(value) => {
+                budget.spend(value.len())?;
+                Self::Binary(value.into())
+            }
+            ValueRef::List(list) => Self::List(Self::from_array(list, budget)?),
+            ValueRef::Map(map) => Self::from_map(map, budget)?,
+            ValueRef::Struct(row) => Self::from_row(row, budget)?,
+        })
+    }
+
+    fn from_row(row: Row<'_>, budget: &mut Budget) -> Result<Self> {
+        let layout = row.layout();
+        budget.spend(layout.geometry.fixed_end)?;
+        let fields = layout.fields.iter().enumerate().map(|(index, field)| {
+            let value = row.value(index)?;
+            Self::owned(value, budget).map_err(|error| error.in_field(&field.name))
+        });
+        fields.collect::<Result<_>>().map(Self::Struct)
+    }
+
+    fn from_array(list: ArrayRef<'_>, budget: &mut Budget) -> Result<Vec<Self>> {
+        // Before the vector is made: it is as long as the count says.
+        budget.spend(list.raw().geometry().elements_end)?;
+        let mut values = Vec::with_capacity(list.len());
+        for index in 0..list.len() {
+            let value = list.value(index)?;
+            values.push(Self::owned(value, budget).map_err(|error| error.in_element(index))?);
+        }
+        Ok(values)
+    }
+
+    fn from_map(map: MapRef<'_>, budget: &mut Budget) -> Result<Self> {
+        let at = |step: fn(usize) -> Step| move |index: usize, error: Error| error.within(step(index));
+        let (in_key, in_value) = (at(Step::Key), at(Step::Value));
+        budget.spend(map.keys().raw().geometry().elements_end)?;
+        budget.spend(map.values().raw().geometry().elements_end)?;
+        let mut entries = Vec::with_capacity(map.len());
+        for index in 0..map.len() {
+            let key =
+                map.key(index).and_then(|key| Self::owned(key, budget)).map_err(|e| in_key(index, e))?;
+            let value = map.values().value(index).and_then(|value| Self::owned(value, budget));
+            entries.push((key, value.map_err(|e| in_value(index, e))?));
+        }
+        Ok(Self::Map(entries))
+    }
+}
