@@ -36,7 +36,7 @@ impl Widths {
 
 /// What the place of a field depends on.
 #[derive(Debug, Clone, Copy)]
-pub struct FieldShape {
+pub(crate) struct FieldShape {
     pub(crate) width: Option<usize>,
     pub(crate) nullable: bool,
 }
@@ -52,7 +52,7 @@ impl FieldShape {
 
 /// What the places of elements depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ElementShape {
+pub(crate) struct ElementShape {
     pub(crate) format: Format,
     pub(crate) width: Option<usize>,
     pub(crate) nullable: bool,

@@ -100,7 +100,7 @@ pub fn bit(owner: &[u8], bitmap: usize, bit: usize) -> bool {
 
 /// An array whose count was checked against its bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct RawArray<'a> {
+pub(crate) struct RawArray<'a> {
     bytes: &'a [u8],
     count: usize,
     geometry: ArrayGeometry,
@@ -110,7 +110,7 @@ pub struct RawArray<'a> {
 impl<'a> RawArray<'a> {
     /// Checks the array image `bytes`.
     #[inline]
-    pub fn open(bytes: &'a [u8], shape: ElementShape) -> Result<Self> {
+    pub(crate) fn open(bytes: &'a [u8], shape: ElementShape) -> Result<Self> {
         let count = match shape.format {
             Format::Standard => bytes.first_chunk().map(|count| u64::from_le_bytes(*count)),
             Format::Compact => bytes.first_chunk().map(|count| u64::from(u32::from_le_bytes(*count))),
@@ -132,19 +132,19 @@ impl<'a> RawArray<'a> {
 
     /// The number of elements.
     #[inline]
-    pub const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.count
     }
 
     /// Whether element `index` is null.
     #[inline]
-    pub fn is_null(&self, index: usize) -> bool {
+    pub(crate) fn is_null(&self, index: usize) -> bool {
         self.geometry.bitmap_len > 0 && bit(self.bytes, self.geometry.bitmap, index)
     }
 
     /// Whether any element is null.
     #[inline]
-    pub fn has_nulls(&self) -> bool {
+    pub(crate) fn has_nulls(&self) -> bool {
         let bitmap =
             self.bytes.get(self.geometry.bitmap..).and_then(|from| from.get(..self.count.div_ceil(8)));
         let Some((last, whole)) =
@@ -159,20 +159,20 @@ impl<'a> RawArray<'a> {
 
     /// The place of element `index`, which is one of the array's.
     #[inline]
-    pub fn slot(&self, index: usize) -> Slot<'a> {
+    pub(crate) fn slot(&self, index: usize) -> Slot<'a> {
         let at = self.geometry.elements + index * self.stride;
         Slot::new(self.bytes, at, self.geometry.elements_end)
     }
 
     /// The bytes of all elements.
     #[inline]
-    pub fn elements(&self) -> &'a [u8] {
+    pub(crate) fn elements(&self) -> &'a [u8] {
         self.bytes.get(self.geometry.elements..self.geometry.elements_end).unwrap_or_default()
     }
 
     /// The whole image, with what may follow the elements.
     #[inline]
-    pub const fn bytes(&self) -> &'a [u8] {
+    pub(crate) const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
@@ -193,17 +193,17 @@ fn large_array(count: u64, stride: usize, len: usize) -> Error {
 
 /// A map whose two arrays were checked.
 #[derive(Debug, Clone, Copy)]
-pub struct RawMap<'a> {
+pub(crate) struct RawMap<'a> {
     /// The keys, of which none is null.
-    pub keys: RawArray<'a>,
+    pub(crate) keys: RawArray<'a>,
     /// As many values.
-    pub values: RawArray<'a>,
+    pub(crate) values: RawArray<'a>,
 }
 
 impl<'a> RawMap<'a> {
     /// Checks the map image `bytes`.
     #[inline]
-    pub fn open(bytes: &'a [u8], keys: ElementShape, values: ElementShape) -> Result<Self> {
+    pub(crate) fn open(bytes: &'a [u8], keys: ElementShape, values: ElementShape) -> Result<Self> {
         let Some((size, rest)) = bytes.split_first_chunk() else {
             return Err(Error::malformed(format!(
                 "a map of {} bytes has no room for the size of its keys",

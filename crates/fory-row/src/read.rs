@@ -7,5 +7,6 @@ mod row;
 
 pub use array::{ArrayRef, Elements, Primitive};
 pub use cell::{Cell, FromCell, ValueRef};
+pub(crate) use cell::{read_bool, read_str};
 pub use map::MapRef;
 pub use row::{FieldIndex, Row};

@@ -3,7 +3,7 @@
 mod decode;
 mod encode;
 
-pub use decode::DecodeOptions;
+pub use decode::{Budget, DecodeOptions};
 
 use crate::{Date, Decimal, Duration, Float16, Scalar, Timestamp};
 

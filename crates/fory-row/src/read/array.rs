@@ -141,10 +141,6 @@ impl<'a> ArrayRef<'a> {
         &self.raw
     }
 
-    pub(crate) const fn element(&self) -> &'a ElementLayout {
-        self.element
-    }
-
     #[inline]
     fn cell(&self, index: usize) -> Result<Option<Cell<'a>>> {
         self.check(index)?;

@@ -1,0 +1,256 @@
+use std::marker::PhantomData;
+
+use zerocopy::FromBytes;
+
+use crate::geometry::{ElementShape, MAX_IMAGE, Widths};
+use crate::raw::{RawArray, Slot};
+use crate::read::Primitive;
+use crate::schema::hash_step;
+use crate::typed::{FromRow, Image, RowType};
+use crate::value::Budget;
+use crate::{DataType, Error, ErrorKind, Result, RowFormat, Standard};
+
+/// A list of a row, of which elements are read one by one.
+#[derive(Debug, Clone, Copy)]
+pub struct List<'a, T, F = Standard> {
+    raw: RawArray<'a>,
+    element: PhantomData<fn() -> (T, F)>,
+}
+
+/// The elements of a [`List`], in order.
+#[derive(Debug, Clone)]
+pub struct ListIter<'a, T, F = Standard> {
+    list: List<'a, T, F>,
+    next: usize,
+    nulls: bool,
+}
+
+/// How elements of type `T` are laid out.
+#[inline]
+pub(crate) const fn shape<T: RowType, F: RowFormat>() -> ElementShape {
+    F::FORMAT.element(T::WIDTHS, T::NULLABLE)
+}
+
+impl<'a, T: RowType, F: RowFormat> List<'a, T, F> {
+    #[inline]
+    pub(crate) fn open(bytes: &'a [u8]) -> Result<Self> {
+        RawArray::open(bytes, shape::<T, F>()).map(Self::from_raw)
+    }
+
+    #[inline]
+    pub(crate) const fn from_raw(raw: RawArray<'a>) -> Self {
+        Self { raw, element: PhantomData }
+    }
+
+    /// The number of elements.
+    #[inline]
+    pub const fn len(&self) -> usize {
+        self.raw.len()
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Element `index`.
+    #[inline]
+    pub fn get(&self, index: usize) -> Result<T::View<'a, F>> {
+        if index >= self.len() {
+            let len = self.len();
+            return Err(Error::new(
+                ErrorKind::Type,
+                format!("there is no element {index}: the list has {len}"),
+            ));
+        }
+        self.element(index, true)
+    }
+
+    /// The elements in order.
+    #[inline]
+    pub fn iter(&self) -> ListIter<'a, T, F> {
+        ListIter { list: Self::from_raw(self.raw), next: 0, nulls: self.raw.has_nulls() }
+    }
+
+    /// The elements as they lie there, without a copy: `None` where one is null, where their address is not a
+    /// multiple of the alignment of `T` (compact arrays are often not aligned), and on big-endian machines.
+    pub fn as_slice(&self) -> Option<&'a [T]>
+    where
+        T: Primitive,
+    {
+        if cfg!(target_endian = "big") || self.raw.has_nulls() {
+            return None;
+        }
+        <[T]>::ref_from_bytes(self.raw.elements()).ok()
+    }
+
+    pub(crate) const fn raw(&self) -> &RawArray<'a> {
+        &self.raw
+    }
+
+    /// Element `index`, which is there. It can only be null where `nulls` says so.
+    #[inline]
+    fn element(&self, index: usize, nulls: bool) -> Result<T::View<'a, F>> {
+        let view = if nulls && self.raw.is_null(index) {
+            T::null_view::<F>()
+        } else {
+            T::view::<F>(self.raw.slot(index))
+        };
+        match view {
+            Ok(view) => Ok(view),
+            Err(error) => Err(error.in_element(index)),
+        }
+    }
+}
+
+impl<'a, T: RowType, F: RowFormat> Iterator for ListIter<'a, T, F> {
+    type Item = Result<T::View<'a, F>>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let index = self.next;
+        if index == self.list.len() {
+            return None;
+        }
+        self.next = index + 1;
+        Some(self.list.element(index, self.nulls))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.list.len() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl<T: RowType, F: RowFormat> ExactSizeIterator for ListIter<'_, T, F> {}
+
+impl<'a, T: RowType, F: RowFormat> IntoIterator for &List<'a, T, F> {
+    type Item = Result<T::View<'a, F>>;
+    type IntoIter = ListIter<'a, T, F>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The bytes of the array image of `values`, each `T`.
+#[inline]
+pub(crate) fn array_len<'v, T: RowType + 'v, F: RowFormat>(
+    shape: ElementShape,
+    values: impl ExactSizeIterator<Item = &'v T>,
+) -> usize {
+    let Some(geometry) = shape.array(values.len()) else { return MAX_IMAGE.saturating_add(1) };
+    values.fold(geometry.fixed_end(), |len, value| len.saturating_add(value.variable_len::<F>()))
+}
+
+/// Appends the array image of `values`; gives its size.
+#[inline]
+pub(crate) fn write_array<'v, T: RowType + 'v, F: RowFormat>(
+    image: &mut Image<'_>,
+    shape: ElementShape,
+    values: impl ExactSizeIterator<Item = &'v T>,
+) -> Result<usize> {
+    let Some(geometry) = shape.array(values.len()) else {
+        return Err(Error::value("a list of more than 2 GiB"));
+    };
+    image.append(geometry.fixed_end(), |array| {
+        // The count has 8 bytes in the standard format, of which the upper 4 are zero.
+        array.put(0, u32::try_from(values.len()).unwrap_or(u32::MAX).to_le_bytes())?;
+        let mut slot = geometry.elements;
+        for (index, value) in values.enumerate() {
+            if value.is_null() {
+                array.set_bit(geometry.bitmap, index)?;
+            } else if let Err(error) = value.write::<F>(array, slot) {
+                return Err(error.in_element(index));
+            }
+            slot += shape.stride();
+        }
+        Ok(())
+    })
+}
+
+/// Decodes the elements of an array.
+#[inline]
+pub(crate) fn elements<'a, T: FromRow<'a>, F: RowFormat>(
+    raw: &RawArray<'a>,
+    budget: &mut Budget,
+    mut take: impl FnMut(T),
+) -> Result<()> {
+    let nulls = raw.has_nulls();
+    for index in 0..raw.len() {
+        let value = if nulls && raw.is_null(index) {
+            T::from_null()
+        } else {
+            T::from_slot::<F>(raw.slot(index), budget)
+        };
+        match value {
+            Ok(value) => take(value),
+            Err(error) => return Err(error.in_element(index)),
+        }
+    }
+    Ok(())
+}
+
+macro_rules! list {
+    ($([$($n:ident)?] $type:ty;)*) => {$(
+        impl<T: RowType $(, const $n: usize)?> RowType for $type {
+            type View<'a, F: RowFormat> = List<'a, T, F>;
+            const WIDTHS: Widths = Widths::VARIABLE;
+
+            fn data_type() -> DataType {
+                DataType::list(T::data_type(), T::NULLABLE)
+            }
+
+            #[inline]
+            fn hash<F: RowFormat>(hash: i64) -> i64 {
+                // What is in lists and maps is hashed as declared, in both formats.
+                T::hash::<Standard>(hash_step(hash, LIST_ID))
+            }
+
+            #[inline]
+            fn variable_len<F: RowFormat>(&self) -> usize {
+                array_len::<T, F>(shape::<T, F>(), self.iter())
+            }
+
+            #[inline]
+            fn write<F: RowFormat>(&self, image: &mut Image<'_>, slot: usize) -> Result<()> {
+                let at = image.end();
+                let size = write_array::<T, F>(image, shape::<T, F>(), self.iter())?;
+                image.refer(slot, at, size)
+            }
+
+            #[inline]
+            fn view<F: RowFormat>(slot: Slot<'_>) -> Result<Self::View<'_, F>> {
+                List::open(slot.payload()?)
+            }
+        }
+    )*};
+}
+
+const LIST_ID: u8 = 22;
+
+list! {
+    [] Vec<T>;
+    [N] [T; N];
+}
+
+impl<'a, T: FromRow<'a>> FromRow<'a> for Vec<T> {
+    #[inline]
+    fn from_slot<F: RowFormat>(slot: Slot<'a>, budget: &mut Budget) -> Result<Self> {
+        let list = List::<T, F>::open(slot.payload()?)?;
+        // Before the vector is made: it is as long as the count says.
+        budget.spend(list.raw().geometry().elements_end)?;
+        let mut values = Self::with_capacity(list.len());
+        elements::<T, F>(list.raw(), budget, |value| values.push(value))?;
+        Ok(values)
+    }
+}
+
+impl<'a, T: FromRow<'a>, const N: usize> FromRow<'a> for [T; N] {
+    fn from_slot<F: RowFormat>(slot: Slot<'a>, budget: &mut Budget) -> Result<Self> {
+        let values = Vec::<T>::from_slot::<F>(slot, budget)?;
+        let len = values.len();
+        values.try_into().map_err(|_| Error::malformed(format!("a list of {len} elements instead of {N}")))
+    }
+}
