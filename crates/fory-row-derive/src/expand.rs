@@ -18,6 +18,7 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
     let types = fields.iter().map(|field| field.ty).collect::<Vec<_>>();
     // Widths and views are the same for all lifetimes, and constants cannot name one.
     let statics = fields.iter().map(|field| without_lifetimes(field.ty)).collect::<Vec<_>>();
+    let visibilities = fields.iter().map(|field| field.visibility);
     let names = fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>();
     let indices = (0..count).collect::<Vec<_>>();
     let nullable = fields.iter().zip(&statics).map(|(field, ty)| {
@@ -58,42 +59,46 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
         }
 
         const _: () = {
-        /// Where the fields are.
-        struct Places<F>(::core::marker::PhantomData<F>);
+        /// Where the fields are. These names are not those of types of fields.
+        struct __Places<F>(::core::marker::PhantomData<F>);
 
-        impl<F: #krate::RowFormat> Places<F> {
+        impl<__F: #krate::RowFormat> __Places<__F> {
             const ALL: #derive::StructGeometry<#count> = #derive::StructGeometry::new(
-                F::FORMAT,
+                __F::FORMAT,
                 [#(<#statics as #krate::RowType>::WIDTHS),*],
                 [#(#nullable),*],
             );
         }
 
         #[automatically_derived]
-        impl<'a, F: #krate::RowFormat> #view<'a, F> {
-            /// Opens the row `bytes`, which are its own and nothing behind it.
+        impl<'__row, __F: #krate::RowFormat> #krate::RowView<'__row> for #view<'__row, __F> {
             #[inline]
-            #visibility fn open(bytes: &'a [u8]) -> #krate::Result<Self> {
-                #derive::check_row(bytes, <Places<F>>::ALL.row.fixed_end)?;
+            fn open(bytes: &'__row [u8]) -> #krate::Result<Self> {
+                #derive::check_row(bytes, <__Places<__F>>::ALL.row.fixed_end)?;
                 ::core::result::Result::Ok(Self { bytes, format: ::core::marker::PhantomData })
             }
 
-            /// The bytes of the row.
-            #visibility fn as_bytes(&self) -> &'a [u8] {
+            #[inline]
+            fn as_bytes(&self) -> &'__row [u8] {
                 self.bytes
             }
+        }
 
+        // Nobody reads all fields lazily.
+        #[allow(dead_code)]
+        #[automatically_derived]
+        impl<'__row, __F: #krate::RowFormat> #view<'__row, __F> {
             #(
                 #docs
                 #[inline]
-                #visibility fn #idents(
+                #visibilities fn #idents(
                     &self,
-                ) -> #krate::Result<<#statics as #krate::RowType>::View<'a, F>> {
-                    #derive::field::<#statics, F>(
+                ) -> #krate::Result<<#statics as #krate::RowType>::View<'__row, __F>> {
+                    #derive::field::<#statics, __F>(
                         self.bytes,
-                        const { <Places<F>>::ALL.row },
-                        const { <Places<F>>::ALL.slots[#indices] },
-                        const { <Places<F>>::ALL.bits[#indices] },
+                        const { <__Places<__F>>::ALL.row },
+                        const { <__Places<__F>>::ALL.slots[#indices] },
+                        const { <__Places<__F>>::ALL.bits[#indices] },
                         #names,
                     )
                 }
@@ -102,8 +107,8 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
 
         #[automatically_derived]
         impl #impl_generics #krate::RowType for #name #type_generics #where_clause {
-            type View<'__view, F: #krate::RowFormat> = #view<'__view, F>;
-            const WIDTHS: #derive::Widths = #derive::struct_widths(<Places<#krate::Compact>>::ALL.row);
+            type View<'__view, __F: #krate::RowFormat> = #view<'__view, __F>;
+            const WIDTHS: #derive::Widths = #derive::struct_widths(<__Places<#krate::Compact>>::ALL.row);
 
             fn data_type() -> #krate::DataType {
                 #krate::DataType::Struct(::std::vec![#(
@@ -112,26 +117,26 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             }
 
             #[inline]
-            fn hash<F: #krate::RowFormat>(hash: i64) -> i64 {
-                <Self as #krate::ForyRow>::hash_fields::<F>(#derive::hash_type(hash))
+            fn hash<__F: #krate::RowFormat>(hash: i64) -> i64 {
+                <Self as #krate::ForyRow>::hash_fields::<__F>(#derive::hash_type(hash))
             }
 
             #[inline]
-            fn variable_len<F: #krate::RowFormat>(&self) -> usize {
-                match <Places<F>>::ALL.row.inline {
+            fn variable_len<__F: #krate::RowFormat>(&self) -> usize {
+                match <__Places<__F>>::ALL.row.inline {
                     ::core::option::Option::Some(_) => 0,
-                    ::core::option::Option::None => #krate::ForyRow::encoded_len::<F>(self),
+                    ::core::option::Option::None => #krate::ForyRow::encoded_len::<__F>(self),
                 }
             }
 
             #[inline]
-            fn write<F: #krate::RowFormat>(
+            fn write<__F: #krate::RowFormat>(
                 &self,
                 image: &mut #derive::Image<'_>,
                 slot: usize,
             ) -> #krate::Result<()> {
-                let row = const { <Places<F>>::ALL.row };
-                let write = |image: &mut #derive::Image<'_>| #krate::ForyRow::write_fields::<F>(self, image);
+                let row = const { <__Places<__F>>::ALL.row };
+                let write = |image: &mut #derive::Image<'_>| #krate::ForyRow::write_fields::<__F>(self, image);
                 match row.inline {
                     ::core::option::Option::Some(width) => image.inline(slot, width, write),
                     ::core::option::Option::None => image.nested(slot, row.fixed_end, write),
@@ -139,20 +144,20 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             }
 
             #[inline]
-            fn view<F: #krate::RowFormat>(
+            fn view<__F: #krate::RowFormat>(
                 slot: #derive::Slot<'_>,
-            ) -> #krate::Result<#view<'_, F>> {
-                #view::open(#derive::struct_bytes(slot, <Places<F>>::ALL.row.inline)?)
+            ) -> #krate::Result<#view<'_, __F>> {
+                #krate::RowView::open(#derive::struct_bytes(slot, <__Places<__F>>::ALL.row.inline)?)
             }
         }
 
         #[automatically_derived]
         impl #impl_generics #krate::ForyRow for #name #type_generics #where_clause {
             #[inline]
-            fn hash_fields<F: #krate::RowFormat>(mut hash: i64) -> i64 {
-                for index in <Places<F>>::ALL.order {
+            fn hash_fields<__F: #krate::RowFormat>(mut hash: i64) -> i64 {
+                for index in <__Places<__F>>::ALL.order {
                     hash = match index {
-                        #(#indices => <#statics as #krate::RowType>::hash::<F>(hash),)*
+                        #(#indices => <#statics as #krate::RowType>::hash::<__F>(hash),)*
                         _ => hash,
                     };
                 }
@@ -160,28 +165,28 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             }
 
             #[inline]
-            fn geometry<F: #krate::RowFormat>() -> #derive::RowGeometry {
-                const { <Places<F>>::ALL.row }
+            fn geometry<__F: #krate::RowFormat>() -> #derive::RowGeometry {
+                const { <__Places<__F>>::ALL.row }
             }
 
             #[inline]
-            fn fields_len<F: #krate::RowFormat>(&self) -> usize {
+            fn fields_len<__F: #krate::RowFormat>(&self) -> usize {
                 let len = 0usize;
-                #(let len = len.saturating_add(#krate::RowType::variable_len::<F>(&self.#idents));)*
+                #(let len = len.saturating_add(#krate::RowType::variable_len::<__F>(&self.#idents));)*
                 len
             }
 
             #[inline]
-            fn write_fields<F: #krate::RowFormat>(
+            fn write_fields<__F: #krate::RowFormat>(
                 &self,
                 image: &mut #derive::Image<'_>,
             ) -> #krate::Result<()> {
                 #(
-                    #derive::write_field::<_, F>(
+                    #derive::write_field::<_, __F>(
                         image,
-                        const { <Places<F>>::ALL.row },
-                        const { <Places<F>>::ALL.slots[#indices] },
-                        const { <Places<F>>::ALL.bits[#indices] },
+                        const { <__Places<__F>>::ALL.row },
+                        const { <__Places<__F>>::ALL.slots[#indices] },
+                        const { <__Places<__F>>::ALL.bits[#indices] },
                         #names,
                         &self.#idents,
                     )?;
@@ -190,41 +195,41 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             }
 
             #[inline]
-            fn view_row<F: #krate::RowFormat>(
+            fn view_row<__F: #krate::RowFormat>(
                 bytes: &[u8],
-            ) -> #krate::Result<#view<'_, F>> {
-                #view::open(bytes)
+            ) -> #krate::Result<#view<'_, __F>> {
+                #krate::RowView::open(bytes)
             }
         }
 
         #[automatically_derived]
         impl #decode_impl #krate::FromRow<#row_lifetime> for #name #type_generics #decode_where {
             #[inline]
-            fn from_slot<F: #krate::RowFormat>(
+            fn from_slot<__F: #krate::RowFormat>(
                 slot: #derive::Slot<#row_lifetime>,
                 budget: &mut #derive::Budget,
             ) -> #krate::Result<Self> {
-                let bytes = #derive::struct_bytes(slot, <Places<F>>::ALL.row.inline)?;
-                #krate::FromRowBytes::from_bytes::<F>(bytes, budget)
+                let bytes = #derive::struct_bytes(slot, <__Places<__F>>::ALL.row.inline)?;
+                #krate::FromRowBytes::from_bytes::<__F>(bytes, budget)
             }
         }
 
         #[automatically_derived]
         impl #decode_impl #krate::FromRowBytes<#row_lifetime> for #name #type_generics #decode_where {
             #[inline]
-            fn from_bytes<F: #krate::RowFormat>(
+            fn from_bytes<__F: #krate::RowFormat>(
                 bytes: &#row_lifetime [u8],
                 budget: &mut #derive::Budget,
             ) -> #krate::Result<Self> {
-                let row = const { <Places<F>>::ALL.row };
+                let row = const { <__Places<__F>>::ALL.row };
                 #derive::check_row(bytes, row.fixed_end)?;
                 budget.spend(row.fixed_end)?;
                 ::core::result::Result::Ok(Self {#(
-                    #idents: #derive::from_field::<#types, F>(
+                    #idents: #derive::from_field::<#types, __F>(
                         bytes,
                         row,
-                        const { <Places<F>>::ALL.slots[#indices] },
-                        const { <Places<F>>::ALL.bits[#indices] },
+                        const { <__Places<__F>>::ALL.slots[#indices] },
+                        const { <__Places<__F>>::ALL.bits[#indices] },
                         #names,
                         budget,
                     )?,
@@ -251,4 +256,28 @@ fn without_lifetimes(ty: &Type) -> Type {
     let mut ty = ty.clone();
     Static.visit_type_mut(&mut ty);
     ty
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_docs_of_a_field_are_those_of_its_getter() -> syn::Result<()> {
+        let input = syn::parse_str(
+            "struct Pose {
+                /// How far.
+                ///
+                /// In metres.
+                pub x: f32,
+                y: f32,
+            }",
+        )?;
+        let made = expand(&Row::parse(&input)?).to_string();
+        let docs = quote!(#[doc = " How far."] #[doc = ""] #[doc = " In metres."] #[inline] pub fn x);
+        assert!(made.contains(&docs.to_string()), "{made}");
+        let docs = quote!(#[doc = "The field `y`."] #[inline] fn y);
+        assert!(made.contains(&docs.to_string()), "{made}");
+        Ok(())
+    }
 }

@@ -19,6 +19,7 @@ pub(crate) struct Row<'i> {
 
 pub(crate) struct Field<'i> {
     pub(crate) ident: &'i Ident,
+    pub(crate) visibility: &'i Visibility,
     pub(crate) ty: &'i Type,
     pub(crate) docs: Vec<&'i Attribute>,
     /// Its name in the schema.
@@ -87,7 +88,7 @@ impl<'i> Field<'i> {
             }
         }
         let docs = field.attrs.iter().filter(|attribute| attribute.path().is_ident("doc")).collect();
-        Ok(Self { ident, ty: &field.ty, docs, name, nullable })
+        Ok(Self { ident, visibility: &field.vis, ty: &field.ty, docs, name, nullable })
     }
 }
 
@@ -113,5 +114,62 @@ fn path(value: &Expr) -> Result<Path> {
         Expr::Path(path) => Ok(path.path.clone()),
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => text.parse(),
         other => Err(Error::new(other.span(), "needs the path of a crate")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_row_is_refused_by_name() {
+        let cases = [
+            ("struct Pose(f32, f32);", "ForyRow needs fields with names: the schema has them"),
+            ("struct Pose;", "ForyRow needs fields with names: the schema has them"),
+            ("enum Pose { At { x: f32 } }", "ForyRow is derived for structs only"),
+            ("union Pose { x: f32 }", "ForyRow is derived for structs only"),
+            ("struct Pose {}", "ForyRow needs a field: there are no rows without"),
+            (
+                "struct Pose<T> { x: T }",
+                "ForyRow takes lifetimes only: offsets are worked out when the struct is compiled",
+            ),
+            (
+                "struct Pose<const N: usize> { x: [f32; N] }",
+                "ForyRow takes lifetimes only: offsets are worked out when the struct is compiled",
+            ),
+            ("#[fory(version = 1)] struct Pose { x: f32 }", "unknown attribute: a struct takes crate = path"),
+            (
+                "struct Pose { #[fory(skip)] x: f32 }",
+                "unknown attribute: a field takes nullable and rename = \"name\"",
+            ),
+            ("struct Pose { #[fory(rename = 7)] x: f32 }", "needs text in quotes"),
+            ("#[fory(crate = 7)] struct Pose { x: f32 }", "needs the path of a crate"),
+            (
+                "struct Pose { r#type: f32, #[fory(rename = \"type\")] y: f32 }",
+                "another field has the name type",
+            ),
+        ];
+        for (source, expected) in cases {
+            let input = syn::parse_str::<DeriveInput>(source);
+            let found = input.and_then(|input| Row::parse(&input).map(drop));
+            assert_eq!(found.err().map(|error| error.to_string()).as_deref(), Some(expected), "{source}");
+        }
+    }
+
+    #[test]
+    fn names_and_attributes_are_read() -> Result<()> {
+        let input = syn::parse_str::<DeriveInput>(
+            "#[fory(crate = demilance::row)] struct Pose<'a> {
+                /// Which.
+                r#type: &'a str,
+                #[fory(nullable, rename = \"Y\")] y: f32,
+            }",
+        )?;
+        let row = Row::parse(&input)?;
+        let krate = row.krate.segments.iter().map(|segment| segment.ident.to_string());
+        assert_eq!(krate.collect::<Vec<_>>(), ["demilance", "row"]);
+        let fields = row.fields.iter().map(|field| (field.name.as_str(), field.nullable, field.docs.len()));
+        assert_eq!(fields.collect::<Vec<_>>(), [("type", false, 1), ("Y", true, 0)]);
+        Ok(())
     }
 }

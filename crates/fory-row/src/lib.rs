@@ -15,7 +15,75 @@ mod typed;
 mod value;
 mod write;
 
+/// # What is refused
+///
+/// What cannot be a row does not compile.
+///
+/// A struct whose fields have no names, a struct without fields, an enum:
+///
+/// ```compile_fail
+/// #[derive(fory_row::ForyRow)]
+/// struct Point(f32, f32);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(fory_row::ForyRow)]
+/// struct Nothing {}
+/// ```
+///
+/// ```compile_fail
+/// #[derive(fory_row::ForyRow)]
+/// enum Gripper {
+///     Open { width: f32 },
+///     Closed,
+/// }
+/// ```
+///
+/// A type parameter, since offsets are worked out when the struct is compiled:
+///
+/// ```compile_fail
+/// #[derive(fory_row::ForyRow)]
+/// struct Wrapper<T> {
+///     value: T,
+/// }
+/// ```
+///
+/// An attribute that is not known, and two fields of one name:
+///
+/// ```compile_fail
+/// #[derive(fory_row::ForyRow)]
+/// struct Pose {
+///     #[fory(skip)]
+///     x: f32,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(fory_row::ForyRow)]
+/// struct Pose {
+///     x: f32,
+///     #[fory(rename = "x")]
+///     y: f32,
+/// }
+/// ```
+///
+/// A type that the format does not have, such as an unsigned integer, and keys of a map that could be null:
+///
+/// ```compile_fail,E0277
+/// #[derive(fory_row::ForyRow)]
+/// struct Count {
+///     count: u32,
+/// }
+/// ```
+///
+/// ```compile_fail,E0080
+/// #[derive(fory_row::ForyRow)]
+/// struct Names {
+///     names: std::collections::BTreeMap<Option<String>, i32>,
+/// }
+/// ```
 #[cfg(feature = "derive")]
+#[doc(inline)]
 pub use fory_row_derive::ForyRow;
 
 pub use error::{Error, ErrorKind, Result};
@@ -24,7 +92,7 @@ pub use layout::Layout;
 pub use read::{ArrayRef, Cell, Elements, FieldIndex, FromCell, MapRef, Primitive, Row, ValueRef};
 pub use scalar::{Date, Decimal, Duration, Float16, Scalar, Timestamp};
 pub use schema::{DataType, Field, MAX_DEPTH, MAX_FIELDS, Schema, SchemaLimits};
-pub use typed::{ForyRow, FromRow, FromRowBytes, List, ListIter, Map, MapIter, RowType};
+pub use typed::{ForyRow, FromRow, FromRowBytes, List, ListIter, Map, MapIter, RowType, RowView};
 pub use value::{DecodeOptions, Value};
 pub use write::{ArrayWriter, RowWriter};
 

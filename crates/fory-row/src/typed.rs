@@ -9,11 +9,13 @@ mod list;
 mod map;
 mod row;
 mod text;
+mod view;
 
 pub use image::{Image, struct_bytes};
 pub use list::{List, ListIter};
 pub use map::{Map, MapIter};
 pub use row::{field, from_field, hash_type, struct_widths, write_field};
+pub use view::RowView;
 
 use crate::geometry::{MAX_IMAGE, RowGeometry, Widths};
 use crate::raw::Slot;
@@ -29,7 +31,7 @@ use crate::{DataType, DecodeOptions, Error, ErrorKind, Result, RowFormat, Schema
 /// | `String`, `&str` | utf8 |
 /// | `Vec<u8>`, `&[u8]` | binary |
 /// | [`Date`](crate::Date), [`Timestamp`](crate::Timestamp), [`Duration`](crate::Duration) | date32, timestamp, duration |
-/// /// | [`Float16`](crate::Float16) | float16 |
+/// | [`Float16`](crate::Float16) | float16 |
 /// | [`Decimal`](crate::Decimal) | decimal(38, 18), which is what Java takes for a `BigDecimal` |
 /// | `Vec<T>`, `[T; N]` | list |
 /// | `BTreeMap<K, V>`, `HashMap<K, V>` | map |
@@ -37,6 +39,12 @@ use crate::{DataType, DecodeOptions, Error, ErrorKind, Result, RowFormat, Schema
 /// | `Option<T>` | as `T`, nullable |
 ///
 /// There are no unsigned integers in the format.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no type of the row format",
+    label = "not a type that a row can hold",
+    note = "rows hold bool, i8 to i64, f32, f64, text, bytes, dates and times, decimals, lists, maps and structs with \
+            `#[derive(ForyRow)]`; there are no unsigned integers"
+)]
 pub trait RowType {
     /// What a lazy getter gives: the value itself, text and bytes borrowed from the row, or a view.
     type View<'a, F: RowFormat>;

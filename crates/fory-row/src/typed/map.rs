@@ -83,9 +83,14 @@ impl<K: RowType, V: RowType, F: RowFormat> ExactSizeIterator for MapIter<'_, K, 
 
 const MAP_ID: u8 = 24;
 
+/// The widths of maps, which are refused when they are compiled if a key can be null.
+const fn widths<K: RowType>() -> Widths {
+    assert!(!K::NULLABLE, "the keys of a map cannot be null");
+    Widths::VARIABLE
+}
+
 /// The shapes of keys and values. Values are nullable in every map, whatever their Rust type says.
 const fn shapes<K: RowType, V: RowType, F: RowFormat>() -> (ElementShape, ElementShape) {
-    const { assert!(!K::NULLABLE, "the keys of a map cannot be null") };
     (shape::<K, F>(), F::FORMAT.element(V::WIDTHS, true))
 }
 
@@ -151,7 +156,7 @@ const KEYS_SIZE: usize = 8;
 
 impl<K: RowType, V: RowType> RowType for BTreeMap<K, V> {
     type View<'a, F: RowFormat> = Map<'a, K, V, F>;
-    const WIDTHS: Widths = Widths::VARIABLE;
+    const WIDTHS: Widths = widths::<K>();
 
     fn data_type() -> DataType {
         data_type::<K, V>()
@@ -189,7 +194,7 @@ impl<'a, K: FromRow<'a> + Ord, V: FromRow<'a>> FromRow<'a> for BTreeMap<K, V> {
 /// Written in the order of the keys, so that equal maps make equal bytes.
 impl<K: RowType + Ord + Hash, V: RowType, S: BuildHasher> RowType for HashMap<K, V, S> {
     type View<'a, F: RowFormat> = Map<'a, K, V, F>;
-    const WIDTHS: Widths = Widths::VARIABLE;
+    const WIDTHS: Widths = widths::<K>();
 
     fn data_type() -> DataType {
         data_type::<K, V>()
