@@ -209,8 +209,12 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
                 slot: #derive::Slot<#row_lifetime>,
                 budget: &mut #derive::Budget,
             ) -> #krate::Result<Self> {
-                let bytes = #derive::struct_bytes(slot, <__Places<__F>>::ALL.row.inline)?;
-                #krate::FromRowBytes::from_bytes::<__F>(bytes, budget)
+                let row = const { <__Places<__F>>::ALL.row };
+                // The bytes of a struct in place are those of its container, which were counted.
+                if row.inline.is_none() {
+                    budget.spend(row.fixed_end)?;
+                }
+                #krate::FromRowBytes::from_bytes::<__F>(#derive::struct_bytes(slot, row.inline)?, budget)
             }
         }
 
@@ -223,7 +227,6 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             ) -> #krate::Result<Self> {
                 let row = const { <__Places<__F>>::ALL.row };
                 #derive::check_row(bytes, row.fixed_end)?;
-                budget.spend(row.fixed_end)?;
                 ::core::result::Result::Ok(Self {#(
                     #idents: #derive::from_field::<#types, __F>(
                         bytes,

@@ -4,7 +4,9 @@ use crate::{ArrayRef, Error, ErrorKind, Layout, MapRef, Result, Row, Value, Valu
 /// How much a decode may make of the bytes it is given.
 ///
 /// References of hostile rows may overlap, so that a few bytes expand to many values. No known writer makes such
-/// rows: honest rows are visited once, and the budget is that many bytes and more. Getters need none.
+/// rows: honest rows are visited once, and the budget is that many bytes and more. Getters need none. Structs that
+/// stand in place in compact rows have no bytes of their own: what is made of these is bounded by the depth of the
+/// schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DecodeOptions {
     /// As many times the length of the input may be visited …
@@ -107,7 +109,10 @@ impl Value {
 
     fn from_row(row: Row<'_>, budget: &mut Budget) -> Result<Self> {
         let layout = row.layout();
-        budget.spend(layout.geometry.fixed_end)?;
+        // The bytes of a struct in place are those of its container, which were counted.
+        if layout.geometry.inline.is_none() {
+            budget.spend(layout.geometry.fixed_end)?;
+        }
         let fields = layout.fields.iter().enumerate().map(|(index, field)| {
             let value = row.value(index)?;
             Self::owned(value, budget).map_err(|error| error.in_field(&field.name))
