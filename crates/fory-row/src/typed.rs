@@ -3,6 +3,8 @@
 //! Offsets are worked out when the program is compiled, for both formats, so that a getter is a load and a test of
 //! the null bit, and a row is written in one pass over memory whose size was computed before.
 
+#[cfg(feature = "chrono")]
+mod chrono;
 mod fixed;
 mod image;
 mod list;
@@ -33,6 +35,7 @@ use crate::{DataType, DecodeOptions, Error, ErrorKind, Result, RowFormat, Schema
 /// | [`Date`](crate::Date), [`Timestamp`](crate::Timestamp), [`Duration`](crate::Duration) | date32, timestamp, duration |
 /// | [`Float16`](crate::Float16) | float16 |
 /// | [`Decimal`](crate::Decimal) | decimal(38, 18), which is what Java takes for a `BigDecimal` |
+/// | `chrono::NaiveDate`, `DateTime<Utc>` and `NaiveDateTime`, `TimeDelta` (feature `chrono`) | date32, timestamp, duration |
 /// | `Vec<T>`, `[T; N]` | list |
 /// | `BTreeMap<K, V>`, `HashMap<K, V>` | map |
 /// | a struct with `#[derive(ForyRow)]` | struct |
