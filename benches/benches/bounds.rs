@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use arrow_array::{Array, RecordBatch};
 use demilance::{Dataset, WriteOptions};
-use demilance_benches::{BATCH, FRAMES, Scratch, batches, floats, frames, random_rows, runtime, vectors};
+use demilance_benches::{
+    BATCH, FRAMES, Scratch, batches, floats, frames, median, random_rows, runtime, vectors,
+};
 use futures::TryStreamExt;
 use lance_file::{FileReader, ScanOptions};
 use lance_footer::Extent;
@@ -165,11 +167,6 @@ fn read_raw(file: &File, extents: &[Extent]) -> Vec<u8> {
         rest = after;
     }
     slab
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times[times.len() / 2]
 }
 
 fn bound(what: &str, value: f64, limit: f64) {

@@ -7,6 +7,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use arrow_array::types::Float32Type;
 use arrow_array::{
@@ -214,4 +215,10 @@ fn parquet_column(path: &Path, name: &str) -> ParquetRecordBatchReaderBuilder<st
     let builder = ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).unwrap();
     let mask = ProjectionMask::columns(builder.parquet_schema(), [name]);
     builder.with_projection(mask)
+}
+
+/// The median of `times`, which are at least one.
+pub fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
 }
