@@ -7,6 +7,7 @@ pub mod fixture;
 pub mod nested;
 pub mod oracle;
 pub mod ours;
+pub mod rows;
 pub mod same;
 pub mod stream;
 pub mod types;

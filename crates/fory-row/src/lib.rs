@@ -6,6 +6,9 @@
 mod error;
 mod format;
 mod geometry;
+mod image;
+#[cfg(feature = "json")]
+mod json;
 mod layout;
 mod raw;
 mod read;
@@ -88,6 +91,7 @@ pub use fory_row_derive::ForyRow;
 
 pub use error::{Error, ErrorKind, Result};
 pub use format::{Compact, Format, RowFormat, Standard};
+pub use image::Image;
 pub use layout::Layout;
 pub use read::{ArrayRef, Cell, Elements, FieldIndex, FromCell, MapRef, Primitive, Row, ValueRef};
 pub use scalar::{Date, Decimal, Duration, Float16, Scalar, Timestamp};

@@ -8,4 +8,5 @@ mod place;
 mod row;
 
 pub use array::ArrayWriter;
+pub(crate) use place::too_large;
 pub use row::RowWriter;

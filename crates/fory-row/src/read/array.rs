@@ -1,6 +1,6 @@
 use zerocopy::{FromBytes, Immutable};
 
-use crate::layout::{ElementLayout, ValueLayout};
+use crate::layout::ElementLayout;
 use crate::raw::RawArray;
 use crate::{Cell, Error, ErrorKind, FromCell, Layout, Result, ValueRef};
 
@@ -52,12 +52,8 @@ primitive! { i8 => "int8", i16 => "int16", i32 => "int32", i64 => "int64", f32 =
 impl Layout {
     /// Opens a top-level array: the first field of the schema is the list that it is an image of.
     pub fn array<'a>(&'a self, bytes: &'a [u8]) -> Result<ArrayRef<'a>> {
-        match self.root().field(0).map(|field| &field.value) {
-            Some(ValueLayout::List(element)) => {
-                Ok(ArrayRef::new(RawArray::open(bytes, element.shape)?, element))
-            }
-            _ => Err(Error::new(ErrorKind::Type, "the first field of the schema is not a list")),
-        }
+        let element = self.first_list()?;
+        Ok(ArrayRef::new(RawArray::open(bytes, element.shape)?, element))
     }
 }
 

@@ -1,7 +1,7 @@
 use crate::error::Step;
-use crate::layout::{MapLayout, ValueLayout};
+use crate::layout::MapLayout;
 use crate::raw::RawMap;
-use crate::{ArrayRef, Error, ErrorKind, FromCell, Layout, Result};
+use crate::{ArrayRef, Error, FromCell, Layout, Result};
 
 /// A map: two arrays of one length, entries in the order in which they were written.
 ///
@@ -16,12 +16,8 @@ pub struct MapRef<'a> {
 impl Layout {
     /// Opens a top-level map: the first field of the schema is the map that it is an image of.
     pub fn map<'a>(&'a self, bytes: &'a [u8]) -> Result<MapRef<'a>> {
-        match self.root().field(0).map(|field| &field.value) {
-            Some(ValueLayout::Map(map)) => {
-                Ok(MapRef::new(RawMap::open(bytes, map.keys.shape, map.values.shape)?, map))
-            }
-            _ => Err(Error::new(ErrorKind::Type, "the first field of the schema is not a map")),
-        }
+        let map = self.first_map()?;
+        Ok(MapRef::new(RawMap::open(bytes, map.keys.shape, map.values.shape)?, map))
     }
 }
 

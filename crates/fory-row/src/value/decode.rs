@@ -1,5 +1,5 @@
 use crate::error::Step;
-use crate::{ArrayRef, Error, ErrorKind, Layout, MapRef, Result, Row, Value, ValueRef};
+use crate::{ArrayRef, Error, ErrorKind, Image, Layout, MapRef, Result, Row, Value, ValueRef};
 
 /// How much a decode may make of the bytes it is given.
 ///
@@ -60,7 +60,17 @@ impl Layout {
 
     /// The same with another budget.
     pub fn decode_with(&self, bytes: &[u8], options: DecodeOptions) -> Result<Value> {
-        Value::from_row(self.row(bytes)?, &mut Budget::new(options, bytes.len()))
+        self.decode_image(Image::Row, bytes, options)
+    }
+
+    /// Decodes a whole image: a row, or the list or map which is the first field of the schema.
+    pub fn decode_image(&self, image: Image, bytes: &[u8], options: DecodeOptions) -> Result<Value> {
+        let budget = &mut Budget::new(options, bytes.len());
+        match image {
+            Image::Row => Value::from_row(self.row(bytes)?, budget),
+            Image::Array => Value::from_array(self.array(bytes)?, budget).map(Value::List),
+            Image::Map => Value::from_map(self.map(bytes)?, budget),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 use crate::geometry::MAX_IMAGE;
-use crate::layout::{ElementLayout, RowLayout, ValueLayout};
+use crate::layout::{ElementLayout, MapLayout, RowLayout, ValueLayout};
 use crate::scalar::DECIMAL_LEN;
 use crate::write::{ArrayWriter, RowWriter};
-use crate::{Error, ErrorKind, Format, Layout, Result, Value};
+use crate::{Error, ErrorKind, Format, Image, Layout, Result, Value};
 
 impl Layout {
     /// Appends `row`, a [`Value::Struct`], to `buffer`. A failure leaves the buffer as it was.
@@ -19,29 +19,63 @@ impl Layout {
     /// # Ok::<(), fory_row::Error>(())
     /// ```
     pub fn encode(&self, row: &Value, buffer: &mut Vec<u8>) -> Result<()> {
-        let fields = members(row)?;
-        buffer.reserve(self.root().encoded_len(fields)?);
-        self.write_row(buffer, |writer| write_fields(writer, self.root(), fields))
+        self.encode_image(Image::Row, row, buffer)
     }
 
     /// The bytes of `row`, a [`Value::Struct`], once encoded.
     pub fn encoded_len(&self, row: &Value) -> Result<usize> {
-        match self.root().encoded_len(members(row)?)? {
-            len if len <= MAX_IMAGE => Ok(len),
-            _ => Err(Error::value("a row of more than 2 GiB")),
+        self.image_len(Image::Row, row)
+    }
+
+    /// Appends an image of `value` to `buffer`: of a [`Value::Struct`], [`Value::List`] or [`Value::Map`]. A failure
+    /// leaves the buffer as it was.
+    pub fn encode_image(&self, image: Image, value: &Value, buffer: &mut Vec<u8>) -> Result<()> {
+        buffer.reserve(self.image_len(image, value)?);
+        match (image, value) {
+            (Image::Row, Value::Struct(values)) => {
+                self.write_row(buffer, |writer| write_fields(writer, self.root(), values))
+            }
+            (Image::Array, Value::List(values)) => {
+                let element = self.first_list()?;
+                self.write_array(buffer, values.len(), |list| push_all(list, element, values))
+            }
+            (Image::Map, Value::Map(entries)) => {
+                let map = self.first_map()?;
+                self.write_map(
+                    buffer,
+                    entries.len(),
+                    |keys| entries.iter().try_for_each(|(key, _)| push(keys, &map.keys, key)),
+                    |values| entries.iter().try_for_each(|(_, value)| push(values, &map.values, value)),
+                )
+            }
+            (image, _) => Err(no_image(image)),
         }
+    }
+
+    /// The bytes of an image of `value`.
+    pub fn image_len(&self, image: Image, value: &Value) -> Result<usize> {
+        let len = match (image, value) {
+            (Image::Row, Value::Struct(values)) => self.root().encoded_len(values)?,
+            (Image::Array, Value::List(values)) => self.first_list()?.encoded_len(values.iter())?,
+            (Image::Map, Value::Map(entries)) => self.first_map()?.encoded_len(entries)?,
+            (image, _) => return Err(no_image(image)),
+        };
+        if len <= MAX_IMAGE { Ok(len) } else { Err(crate::write::too_large()) }
     }
 }
 
-fn members(row: &Value) -> Result<&[Value]> {
-    match row {
-        Value::Struct(fields) => Ok(fields),
-        _ => Err(Error::new(ErrorKind::Type, "a row is a Value::Struct")),
-    }
+#[cold]
+fn no_image(image: Image) -> Error {
+    let (image, variant) = match image {
+        Image::Row => ("row", "Struct"),
+        Image::Array => ("array", "List"),
+        Image::Map => ("map", "Map"),
+    };
+    Error::new(ErrorKind::Type, format!("the value of a {image} is a Value::{variant}"))
 }
 
 fn write_fields(writer: &mut RowWriter<'_>, layout: &RowLayout, values: &[Value]) -> Result<()> {
-    check_members(layout, values)?;
+    layout.check_members(values)?;
     for (index, (field, value)) in layout.fields.iter().zip(values).enumerate() {
         match (&field.value, value) {
             (ValueLayout::List(element), Value::List(values)) => {
@@ -89,14 +123,6 @@ pub(crate) fn push(list: &mut ArrayWriter<'_>, element: &ElementLayout, value: &
     }
 }
 
-fn check_members(layout: &RowLayout, values: &[Value]) -> Result<()> {
-    if values.len() == layout.fields.len() {
-        return Ok(());
-    }
-    let (given, fields) = (values.len(), layout.fields.len());
-    Err(Error::new(ErrorKind::Type, format!("{given} values for a struct of {fields} fields")))
-}
-
 #[cold]
 fn wrong(layout: &ValueLayout) -> Error {
     Error::new(ErrorKind::Type, format!("a value of another type was written to a {}", layout.name()))
@@ -105,8 +131,16 @@ fn wrong(layout: &ValueLayout) -> Error {
 // The length formulas. They saturate: what is too large is refused by the writers, and by `encoded_len`.
 
 impl RowLayout {
+    pub(crate) fn check_members(&self, values: &[Value]) -> Result<()> {
+        if values.len() == self.fields.len() {
+            return Ok(());
+        }
+        let (given, fields) = (values.len(), self.fields.len());
+        Err(Error::new(ErrorKind::Type, format!("{given} values for a struct of {fields} fields")))
+    }
+
     fn encoded_len(&self, values: &[Value]) -> Result<usize> {
-        check_members(self, values)?;
+        self.check_members(values)?;
         self.fields.iter().zip(values).try_fold(self.geometry.fixed_end, |len, (field, value)| {
             let variable =
                 field.value.variable_len(self.format, value).map_err(|e| e.in_field(&field.name))?;
@@ -126,6 +160,14 @@ impl ElementLayout {
     }
 }
 
+impl MapLayout {
+    fn encoded_len(&self, entries: &[(Value, Value)]) -> Result<usize> {
+        let keys = self.keys.encoded_len(entries.iter().map(|(key, _)| key))?;
+        let values = self.values.encoded_len(entries.iter().map(|(_, value)| value))?;
+        Ok(keys.saturating_add(values).saturating_add(8))
+    }
+}
+
 impl ValueLayout {
     /// The bytes of `value` outside of its slot.
     fn variable_len(&self, format: Format, value: &Value) -> Result<usize> {
@@ -135,11 +177,7 @@ impl ValueLayout {
             (Self::Binary, Value::Binary(bytes)) => Format::padded(bytes.len()),
             (Self::Decimal { .. }, Value::Decimal(_)) => DECIMAL_LEN,
             (Self::List(element), Value::List(values)) => element.encoded_len(values.iter())?,
-            (Self::Map(map), Value::Map(entries)) => {
-                let keys = map.keys.encoded_len(entries.iter().map(|(key, _)| key))?;
-                let values = map.values.encoded_len(entries.iter().map(|(_, value)| value))?;
-                keys.saturating_add(values).saturating_add(8)
-            }
+            (Self::Map(map), Value::Map(entries)) => map.encoded_len(entries)?,
             (Self::Struct(row), Value::Struct(values)) => match self.width(format) {
                 Some(_) => 0,
                 None => row.encoded_len(values)?,

@@ -1,5 +1,5 @@
 use crate::geometry::ArrayGeometry;
-use crate::layout::{ElementLayout, ValueLayout};
+use crate::layout::ElementLayout;
 use crate::read::Primitive;
 use crate::write::place::{self, Place};
 use crate::{Error, ErrorKind, Layout, Result, RowWriter, Scalar};
@@ -24,10 +24,7 @@ impl Layout {
         len: usize,
         write: impl FnOnce(&mut ArrayWriter<'_>) -> Result<()>,
     ) -> Result<()> {
-        match self.root().field(0).map(|field| &field.value) {
-            Some(ValueLayout::List(element)) => place::append_array(buffer, element, len, write),
-            _ => Err(Error::new(ErrorKind::Type, "the first field of the schema is not a list")),
-        }
+        place::append_array(buffer, self.first_list()?, len, write)
     }
 
     /// Appends a top-level map of `len` entries: the first field of the schema is the map that it is an image of. A
@@ -39,10 +36,7 @@ impl Layout {
         keys: impl FnOnce(&mut ArrayWriter<'_>) -> Result<()>,
         values: impl FnOnce(&mut ArrayWriter<'_>) -> Result<()>,
     ) -> Result<()> {
-        match self.root().field(0).map(|field| &field.value) {
-            Some(ValueLayout::Map(map)) => place::append_map(buffer, map, len, keys, values),
-            _ => Err(Error::new(ErrorKind::Type, "the first field of the schema is not a map")),
-        }
+        place::append_map(buffer, self.first_map()?, len, keys, values)
     }
 }
 

@@ -1,0 +1,168 @@
+//! Rows that the implementations in Java, Python and Rust wrote, and images that have to be refused.
+
+use demilance_tests::ours;
+use demilance_tests::rows::{self, Golden};
+use fory_row::{DecodeOptions, Format, Layout, Value};
+
+/// What is wrong with each of `cases`, by its id.
+fn check(cases: &[Golden], check: impl Fn(&Golden) -> Result<(), String>) {
+    let wrong = cases.iter().filter_map(|golden| {
+        let error = check(golden).err()?;
+        Some(format!("{}: {error}", golden.id))
+    });
+    ours::none_wrong(wrong.collect());
+}
+
+/// As text, since NaN is not equal to itself.
+fn same(found: &Value, expected: &Value) -> Result<(), String> {
+    let (found, expected) = (format!("{found:?}"), format!("{expected:?}"));
+    if found == expected { Ok(()) } else { Err(format!("{found} instead of {expected}")) }
+}
+
+#[test]
+fn there_are_as_many_as_there_were() {
+    assert_eq!((rows::all().len(), rows::malformed().len()), (208, 15));
+}
+
+#[test]
+fn every_image_is_decoded() {
+    check(&rows::all(), |golden| {
+        let (image, _) = golden.image();
+        let options = DecodeOptions::default();
+        let value = golden.layout.decode_image(image, golden.body(), options).map_err(|e| e.to_string())?;
+        same(&value, &golden.read_value())
+    });
+}
+
+#[test]
+fn every_image_is_read_by_getters() {
+    check(&rows::all(), |golden| {
+        let (image, _) = golden.image();
+        let value = rows::read_by_getters(&golden.layout, image, golden.body()).map_err(|e| e.to_string())?;
+        same(&value, &golden.read_value())
+    });
+}
+
+#[test]
+fn images_are_read_anywhere_in_a_buffer_and_nothing_around_them_is() {
+    check(&rows::all(), |golden| {
+        let (image, _) = golden.image();
+        for shift in [0, 1, 3, 4, 8, 9] {
+            for around in [0x00, 0xff] {
+                let mut buffer = vec![around; shift];
+                buffer.extend_from_slice(golden.body());
+                buffer.extend([around; 64]);
+                let body = &buffer[shift..shift + golden.body().len()];
+                let value = rows::read_by_getters(&golden.layout, image, body).map_err(|e| e.to_string())?;
+                same(&value, &golden.read_value())?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn every_value_is_encoded_to_the_same_bytes() {
+    check(&rows::all(), |golden| {
+        let (image, framing) = golden.image();
+        let mut bytes = b"before".to_vec();
+        golden.layout.encode_image(image, &golden.value(), &mut bytes).map_err(|e| e.to_string())?;
+        let len = golden.layout.image_len(image, &golden.value()).map_err(|e| e.to_string())?;
+        if bytes.len() != 6 + len {
+            return Err(format!("{} bytes instead of {len}", bytes.len() - 6));
+        }
+        let Some(mut expected) = golden.canonical() else {
+            // Only the value has to come back.
+            let value = golden.layout.decode_image(image, &bytes[6..], DecodeOptions::default());
+            return same(&value.map_err(|e| e.to_string())?, &golden.value());
+        };
+        golden.mask(&mut expected);
+        if bytes[6..] != expected[framing..] {
+            return Err(format!("{:02x?} instead of {:02x?}", &bytes[6..], &expected[framing..]));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn hashes_and_orders_are_those_of_the_producers() {
+    check(&rows::all(), |golden| {
+        let hash = golden.json["schema_hash"].as_i64();
+        if hash.is_some_and(|hash| hash != golden.layout.hash()) {
+            return Err(format!("a hash of {} instead of {hash:?}", golden.layout.hash()));
+        }
+        let schema = golden.layout.schema();
+        let order: Vec<_> =
+            golden.layout.stored_order().iter().map(|index| schema.fields()[*index].name.as_str()).collect();
+        match golden.json["compact_order"].as_array() {
+            Some(expected)
+                if order != expected.iter().filter_map(|name| name.as_str()).collect::<Vec<_>>() =>
+            {
+                Err(format!("{order:?} instead of {expected:?}"))
+            }
+            _ => Ok(()),
+        }
+    });
+}
+
+#[test]
+fn values_are_the_same_json_again() {
+    check(&rows::all(), |golden| {
+        let (image, _) = golden.image();
+        let json = golden.layout.value_to_json(image, &golden.value()).map_err(|e| e.to_string())?;
+        let value = golden.layout.value_from_json(image, &json).map_err(|e| e.to_string())?;
+        same(&value, &golden.value())
+    });
+}
+
+#[test]
+fn schemas_are_the_same_json_again() {
+    check(&rows::all(), |golden| {
+        let json = golden.layout.schema().to_json();
+        let schema = fory_row::Schema::from_json(&json).map_err(|e| e.to_string())?;
+        if schema == *golden.layout.schema() { Ok(()) } else { Err(format!("{schema:?}")) }
+    });
+}
+
+#[test]
+fn malformed_images_are_refused() {
+    check(&rows::malformed(), |golden| {
+        let (image, _) = golden.image();
+        if let Ok(value) = golden.layout.decode_image(image, golden.body(), DecodeOptions::default()) {
+            return Err(format!("decoded to {value:?}"));
+        }
+        match rows::read_by_getters(&golden.layout, image, golden.body()) {
+            Ok(value) if !golden.is_expansion() => Err(format!("read as {value:?}")),
+            _ => Ok(()),
+        }
+    });
+}
+
+/// Also with bytes behind the image that would make it right.
+#[test]
+fn cut_images_are_refused_or_read_within_what_is_left() {
+    check(&rows::all(), |golden| {
+        let (image, _) = golden.image();
+        for len in 0..golden.body().len() {
+            let cut = &golden.body()[..len];
+            let eager = golden.layout.decode_image(image, cut, DecodeOptions::default());
+            let lazy = rows::read_by_getters(&golden.layout, image, cut);
+            if eager.is_ok() != lazy.is_ok() {
+                return Err(format!("at {len} bytes {eager:?} but {lazy:?}"));
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn hashes_of_schemas_are_those_of_java() {
+    let listing = rows::listing("schemas.json");
+    let schemas = listing["schemas"].as_array().unwrap();
+    assert_eq!(schemas.len(), 24);
+    for case in schemas {
+        let schema = fory_row::Schema::from_json(&case["schema"]).unwrap();
+        assert_eq!(Some(schema.hash()), case["hash"].as_i64(), "{}", case["schema"]);
+        assert_eq!(Layout::new(schema.clone(), Format::Standard).unwrap().hash(), schema.hash());
+    }
+}
