@@ -166,3 +166,18 @@ fn hashes_of_schemas_are_those_of_java() {
         assert_eq!(Layout::new(schema.clone(), Format::Standard).unwrap().hash(), schema.hash());
     }
 }
+
+#[test]
+fn schemas_are_serialised_as_java_does_it() {
+    let listing = rows::listing("schemas.json");
+    for case in listing["schemas"].as_array().unwrap() {
+        let schema = fory_row::Schema::from_json(&case["schema"]).unwrap();
+        let bytes = schema.serialize().unwrap();
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(Some(hex.as_str()), case["schema_bytes"].as_str(), "{}", case["schema"]);
+        assert_eq!(fory_row::Schema::deserialize(&bytes).unwrap(), schema);
+        for len in 0..bytes.len() {
+            assert!(fory_row::Schema::deserialize(&bytes[..len]).is_err(), "cut at {len}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! What rows hold. Nothing in the bytes of a row names a field or a type: writer and reader have the schema.
 
 mod hash;
+mod serialised;
 
 use std::collections::HashSet;
 
