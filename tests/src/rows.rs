@@ -1,8 +1,8 @@
 //! The golden rows in `data/row`: images written by the implementations in Java, Python and Rust.
 
 use fory_row::{
-    ArrayRef, DataType, Date, Decimal, Duration, Field, Float16, Format, Image, Layout, MapRef, Result, Row,
-    Schema, Timestamp, Value,
+    ArrayRef, DataType, Date, Decimal, Duration, Field, Float16, Format, Frame, Image, Layout, MapRef,
+    Result, Row, Schema, Timestamp, Value,
 };
 use serde_json::Value as Json;
 
@@ -11,8 +11,8 @@ use serde_json::Value as Json;
 pub struct Golden {
     /// What it is for.
     pub id: String,
-    /// The name of its frame: `row`, `row_with_hash` …
-    pub kind: String,
+    /// What stands in front of it.
+    pub frame: Frame,
     /// Its schema in its format.
     pub layout: Layout,
     /// The whole file.
@@ -55,7 +55,7 @@ fn cases(name: &str) -> Vec<Golden> {
             let schema = Schema::from_json(&json["schema"]).unwrap();
             Golden {
                 id: text("id"),
-                kind: text("kind"),
+                frame: text("kind").parse().unwrap(),
                 layout: Layout::new(schema, format).unwrap(),
                 bytes: read(&text("file")),
                 json: json.clone(),
@@ -67,21 +67,12 @@ fn cases(name: &str) -> Vec<Golden> {
 impl Golden {
     /// What it is an image of, and the bytes in front of the image.
     pub fn image(&self) -> (Image, usize) {
-        match self.kind.as_str() {
-            "row" => (Image::Row, 0),
-            "row_with_hash" => (Image::Row, 8),
-            "row_with_size_and_hash" => (Image::Row, 12),
-            "array" => (Image::Array, 0),
-            "array_with_size" => (Image::Array, 4),
-            "map" => (Image::Map, 0),
-            "map_with_size" => (Image::Map, 4),
-            other => panic!("a kind of {other}"),
-        }
+        (self.frame.image(), self.frame.prefix_len())
     }
 
     /// The image without its frame.
     pub fn body(&self) -> &[u8] {
-        &self.bytes[self.image().1..]
+        &self.bytes[self.frame.prefix_len()..]
     }
 
     /// What was written.

@@ -27,10 +27,9 @@ fn there_are_as_many_as_there_were() {
 #[test]
 fn every_image_is_decoded() {
     check(&rows::all(), |golden| {
-        let (image, _) = golden.image();
-        let options = DecodeOptions::default();
-        let value = golden.layout.decode_image(image, golden.body(), options).map_err(|e| e.to_string())?;
-        same(&value, &golden.read_value())
+        let value = golden.layout.decode_framed(golden.frame, &golden.bytes).map_err(|e| e.to_string())?;
+        same(&value, &golden.read_value())?;
+        golden.layout.check(golden.frame.image(), golden.body()).map_err(|e| e.to_string())
     });
 }
 
@@ -64,21 +63,22 @@ fn images_are_read_anywhere_in_a_buffer_and_nothing_around_them_is() {
 #[test]
 fn every_value_is_encoded_to_the_same_bytes() {
     check(&rows::all(), |golden| {
-        let (image, framing) = golden.image();
         let mut bytes = b"before".to_vec();
-        golden.layout.encode_image(image, &golden.value(), &mut bytes).map_err(|e| e.to_string())?;
-        let len = golden.layout.image_len(image, &golden.value()).map_err(|e| e.to_string())?;
-        if bytes.len() != 6 + len {
-            return Err(format!("{} bytes instead of {len}", bytes.len() - 6));
+        let value = golden.value();
+        golden.layout.encode_framed(golden.frame, &value, &mut bytes).map_err(|e| e.to_string())?;
+        let bytes = bytes.split_off(6);
+        let len = golden.layout.image_len(golden.frame.image(), &value).map_err(|e| e.to_string())?;
+        if bytes.len() != golden.frame.prefix_len() + len {
+            return Err(format!("{} bytes instead of {len}", bytes.len()));
         }
         let Some(mut expected) = golden.canonical() else {
             // Only the value has to come back.
-            let value = golden.layout.decode_image(image, &bytes[6..], DecodeOptions::default());
-            return same(&value.map_err(|e| e.to_string())?, &golden.value());
+            let found = golden.layout.decode_framed(golden.frame, &bytes);
+            return same(&found.map_err(|e| e.to_string())?, &value);
         };
         golden.mask(&mut expected);
-        if bytes[6..] != expected[framing..] {
-            return Err(format!("{:02x?} instead of {:02x?}", &bytes[6..], &expected[framing..]));
+        if bytes != expected {
+            return Err(format!("{bytes:02x?} instead of {expected:02x?}"));
         }
         Ok(())
     });
@@ -131,6 +131,9 @@ fn malformed_images_are_refused() {
         if let Ok(value) = golden.layout.decode_image(image, golden.body(), DecodeOptions::default()) {
             return Err(format!("decoded to {value:?}"));
         }
+        if golden.layout.check(image, golden.body()).is_ok() {
+            return Err("found right".into());
+        }
         match rows::read_by_getters(&golden.layout, image, golden.body()) {
             Ok(value) if !golden.is_expansion() => Err(format!("read as {value:?}")),
             _ => Ok(()),
@@ -147,8 +150,9 @@ fn cut_images_are_refused_or_read_within_what_is_left() {
             let cut = &golden.body()[..len];
             let eager = golden.layout.decode_image(image, cut, DecodeOptions::default());
             let lazy = rows::read_by_getters(&golden.layout, image, cut);
-            if eager.is_ok() != lazy.is_ok() {
-                return Err(format!("at {len} bytes {eager:?} but {lazy:?}"));
+            let checked = golden.layout.check(image, cut);
+            if eager.is_ok() != lazy.is_ok() || eager.is_ok() != checked.is_ok() {
+                return Err(format!("at {len} bytes {eager:?} but {lazy:?} and {checked:?}"));
             }
         }
         Ok(())

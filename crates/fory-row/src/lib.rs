@@ -5,6 +5,7 @@
 
 mod error;
 mod format;
+mod frame;
 mod geometry;
 mod image;
 #[cfg(feature = "json")]
@@ -14,6 +15,7 @@ mod raw;
 mod read;
 mod scalar;
 mod schema;
+mod stream;
 mod typed;
 mod value;
 mod write;
@@ -91,11 +93,13 @@ pub use fory_row_derive::ForyRow;
 
 pub use error::{Error, ErrorKind, Result};
 pub use format::{Compact, Format, RowFormat, Standard};
+pub use frame::Frame;
 pub use image::Image;
 pub use layout::Layout;
 pub use read::{ArrayRef, Cell, Elements, FieldIndex, FromCell, MapRef, Primitive, Row, ValueRef};
 pub use scalar::{Date, Decimal, Duration, Float16, Scalar, Timestamp};
 pub use schema::{DataType, Field, MAX_DEPTH, MAX_FIELDS, Schema, SchemaLimits};
+pub use stream::{RowStreamReader, RowStreamWriter, StreamOptions};
 pub use typed::{ForyRow, FromRow, FromRowBytes, List, ListIter, Map, MapIter, RowType, RowView};
 pub use value::{DecodeOptions, Value};
 pub use write::{ArrayWriter, RowWriter};

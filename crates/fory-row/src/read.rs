@@ -2,6 +2,7 @@
 
 mod array;
 mod cell;
+mod check;
 mod map;
 mod row;
 

@@ -137,6 +137,10 @@ impl<'a> ArrayRef<'a> {
         &self.raw
     }
 
+    pub(crate) const fn element(&self) -> &'a ElementLayout {
+        self.element
+    }
+
     #[inline]
     fn cell(&self, index: usize) -> Result<Option<Cell<'a>>> {
         self.check(index)?;
