@@ -2,7 +2,7 @@
 
 use demilance_tests::ours;
 use demilance_tests::rows::{self, Golden};
-use fory_row::{DecodeOptions, Format, Layout, Value};
+use fory_row::{DecodeOptions, Format, Layout, Region, RegionKind, Value};
 
 /// What is wrong with each of `cases`, by its id.
 fn check(cases: &[Golden], check: impl Fn(&Golden) -> Result<(), String>) {
@@ -184,4 +184,59 @@ fn schemas_are_serialised_as_java_does_it() {
             assert!(fory_row::Schema::deserialize(&bytes[..len]).is_err(), "cut at {len}");
         }
     }
+}
+
+/// The regions in order, each with its first byte where the one before ends.
+fn tile(regions: &[Region], len: usize) -> Result<(), String> {
+    let end = regions.iter().try_fold(0, |end, region| {
+        let follows = region.range.start == end && region.range.end > end;
+        if follows { Ok(region.range.end) } else { Err(format!("{region:?} at {end}")) }
+    })?;
+    if end == len { Ok(()) } else { Err(format!("{end} of {len} bytes")) }
+}
+
+#[test]
+fn every_byte_is_known() {
+    check(&rows::all(), |golden| {
+        let regions = golden.layout.inspect(golden.frame, &golden.bytes).map_err(|e| e.to_string())?;
+        tile(&regions, golden.bytes.len())?;
+        let surplus = regions.iter().any(|region| region.kind == RegionKind::Unused);
+        if surplus != golden.json.get("canonical_file").is_some() {
+            return Err(format!("{surplus} that bytes are not referred to"));
+        }
+        // All that is not zero means something, but for what producers left in slots of nulls.
+        let odd = regions
+            .iter()
+            .any(|region| region.text.contains("not all zero") || region.text.contains("not zero"));
+        if odd != golden.json.get("undefined").is_some() {
+            return Err(format!("{odd} that padding is not zero: {regions:#?}"));
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn malformed_images_are_not_mapped() {
+    check(&rows::malformed(), |golden| match golden.layout.inspect(golden.frame, &golden.bytes) {
+        Ok(regions) => Err(format!("{regions:?}")),
+        Err(_) => Ok(()),
+    });
+}
+
+/// Bytes that are flipped still tile, or are refused; and what is mapped is what is decoded.
+#[test]
+fn every_byte_is_known_of_changed_images() {
+    check(&rows::all(), |golden| {
+        for index in 0..golden.bytes.len().min(400) {
+            for value in [0x00, 0x01, 0x18, 0xff] {
+                let mut bytes = golden.bytes.clone();
+                bytes[index] = value;
+                if let Ok(regions) = golden.layout.inspect(golden.frame, &bytes) {
+                    tile(&regions, bytes.len())?;
+                    golden.layout.decode_framed(golden.frame, &bytes).map_err(|e| format!("{index}: {e}"))?;
+                }
+            }
+        }
+        Ok(())
+    });
 }

@@ -8,6 +8,7 @@ mod format;
 mod frame;
 mod geometry;
 mod image;
+mod inspect;
 #[cfg(feature = "json")]
 mod json;
 mod layout;
@@ -95,6 +96,7 @@ pub use error::{Error, ErrorKind, Result};
 pub use format::{Compact, Format, RowFormat, Standard};
 pub use frame::Frame;
 pub use image::Image;
+pub use inspect::{Region, RegionKind};
 pub use layout::Layout;
 pub use read::{ArrayRef, Cell, Elements, FieldIndex, FromCell, MapRef, Primitive, Row, ValueRef};
 pub use scalar::{Date, Decimal, Duration, Float16, Scalar, Timestamp};
