@@ -2,7 +2,6 @@
 
 mod binary;
 mod cell;
-mod output;
 mod read;
 mod rows;
 mod table;
@@ -19,10 +18,10 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
 use futures::StreamExt;
 
-use output::Output;
 use read::{Reading, Selection};
 use rows::RowList;
 
+use crate::output::Output;
 use crate::{quantity, retype, zones};
 
 /// Rows of a table on a terminal when nothing else is said.

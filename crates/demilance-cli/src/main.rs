@@ -6,6 +6,7 @@ mod failure;
 mod import;
 mod info;
 mod inspect;
+mod output;
 mod place;
 mod quantity;
 mod retype;

@@ -1,4 +1,4 @@
-//! Where the rows go: stdout, or a file that is there only once it is whole.
+//! Where what was asked for goes: stdout, or a file that is there only once it is whole.
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Stdout, Write};
@@ -11,13 +11,13 @@ use tempfile::{NamedTempFile, TempPath};
 
 /// Something to write to, shared with the sink that writes.
 #[derive(Debug)]
-pub(super) struct Output {
+pub(crate) struct Output {
     sink: BufWriter<Target>,
 }
 
 /// What is left to do when the sink is finished.
 #[derive(Debug)]
-pub(super) struct Ending {
+pub(crate) struct Ending {
     file: Option<(TempPath, PathBuf)>,
     broken: Arc<AtomicBool>,
 }
@@ -30,7 +30,7 @@ enum Target {
 
 impl Output {
     /// Writes to `path`, or to stdout.
-    pub(super) fn open(path: Option<&Path>) -> Result<(Self, Ending)> {
+    pub(crate) fn open(path: Option<&Path>) -> Result<(Self, Ending)> {
         let broken = Arc::new(AtomicBool::new(false));
         let (target, file) = match path {
             None => (Target::Stdout { out: std::io::stdout(), broken: Arc::clone(&broken) }, None),
@@ -54,12 +54,12 @@ impl Output {
 
 impl Ending {
     /// Whether the reader of stdout went away.
-    pub(super) fn broken(&self) -> bool {
+    pub(crate) fn broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
 
     /// Gives the file its name.
-    pub(super) fn publish(self) -> Result<()> {
+    pub(crate) fn publish(self) -> Result<()> {
         if let Some((temporary, path)) = self.file {
             // A temporary file is for its owner only; what is published is as if it had been created.
             open_to_others(&temporary);
