@@ -2,11 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod any_row;
 pub mod draw;
 pub mod fixture;
 pub mod nested;
 pub mod oracle;
 pub mod ours;
+pub mod row_bytes;
 pub mod rows;
 pub mod same;
 pub mod stream;
