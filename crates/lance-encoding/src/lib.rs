@@ -16,6 +16,7 @@ pub mod describe;
 mod field;
 mod kernel;
 mod layers;
+mod order;
 pub mod proto;
 mod reader;
 mod rules;

@@ -1,6 +1,7 @@
 //! Leaf values on their way from chunks and records to one Arrow array.
 
 mod fixed;
+mod list;
 mod variable;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
 pub(crate) use fixed::{FixedValues, typed_or_copy};
+pub(crate) use list::{list_offsets, too_many_items};
 pub(crate) use variable::{Offset, VariableValues, too_long};
 
 use crate::bounds;

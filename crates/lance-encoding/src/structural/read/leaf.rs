@@ -8,9 +8,9 @@ use arrow_schema::DataType;
 use lance_footer::{Column, ColumnKind, FormatError, Result, Rows};
 
 use super::page::PageReader;
-use super::reorder;
 use super::unravel::{Unraveler, Unravelled};
 use crate::layers::Numbering;
+use crate::order::reorder;
 use crate::storage::Storage;
 use crate::values::Values;
 

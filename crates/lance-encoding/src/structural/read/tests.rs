@@ -10,7 +10,6 @@ use bytes::Bytes;
 use lance_footer::{Column, ColumnKind, Extent, Page, Result, Rows, Version, run_on_slice};
 use prost::Message;
 
-use super::{reorder, rows_at, unique};
 use crate::proto::compressive_encoding::Compression;
 use crate::proto::full_zip_layout::Details;
 use crate::proto::page_layout::Layout;
@@ -362,32 +361,6 @@ fn what_is_not_built_is_refused() {
     let field = Field::new("x", DataType::Int32, true);
     let error = open_field(&field, &[Arc::new(column)], Version::V2_0).err().unwrap();
     assert_eq!(error.to_string(), "unsupported: array encodings of file version 2.0");
-}
-
-#[test]
-fn orders() {
-    assert_eq!(unique(&[1, 4, 7]), (vec![1, 4, 7], None));
-    assert_eq!(unique(&[7, 1, 7, 4]), (vec![1, 4, 7], Some(vec![2, 0, 2, 1])));
-    let rows = Rows::from_ranges([2..5, 10..12]).unwrap();
-    assert_eq!(rows_at(&rows, &[0, 2, 3]).iter().collect::<Vec<_>>(), [2, 4, 10]);
-}
-
-#[test]
-fn rows_again_and_again_may_be_too_much() {
-    let nulls = |count| Arc::new(arrow_array::NullArray::new(count)) as ArrayRef;
-    let list = |lengths: &[usize], items: ArrayRef| {
-        let field = Field::new("item", items.data_type().clone(), true).into();
-        let offsets = arrow_buffer::OffsetBuffer::from_lengths(lengths.iter().copied());
-        Arc::new(arrow_array::ListArray::new(field, offsets, items, None)) as ArrayRef
-    };
-    // Nulls take no memory, but their number has to fit the offsets.
-    let inner = list(&[1 << 20, 5], nulls((1 << 20) + 5));
-    let outer = list(&[1, 1], Arc::clone(&inner));
-    for array in [inner, outer] {
-        assert_eq!(reorder(Arc::clone(&array), Some(&UInt32Array::from(vec![1; 4000]))).unwrap().len(), 4000);
-        let error = reorder(array, Some(&UInt32Array::from(vec![0; 4000]))).unwrap_err();
-        assert!(error.to_string().contains("more than 2^31 items"), "{error}");
-    }
 }
 
 #[test]

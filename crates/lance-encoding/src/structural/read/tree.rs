@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray};
-use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, FieldRef};
 use lance_footer::{FormatError, Result};
 
@@ -11,7 +11,7 @@ use super::leaf::{DecodedLeaf, LeafType};
 use super::unravel::Unravelled;
 use crate::field::{MAX_NESTING, at_member, is_packed, member_name};
 use crate::storage::Storage;
-use crate::values::invalid;
+use crate::values::{invalid, list_offsets};
 
 /// A field and what lies below it.
 pub(super) struct Tree {
@@ -148,7 +148,7 @@ impl Assembly {
     ) -> Result<ArrayRef> {
         let items = self.array(item, field.data_type(), depth + 1)?;
         let layer = self.layer(told_by, depth)?;
-        let offsets = offsets::<O>(layer.offsets.take().unwrap_or_default())?;
+        let offsets = list_offsets::<O>(layer.offsets.take().unwrap_or_default())?;
         let nulls: Option<NullBuffer> = layer.nulls.take();
         let list = GenericListArray::<O>::try_new(Arc::clone(field), offsets, items, nulls);
         Ok(Arc::new(list.map_err(invalid)?))
@@ -160,22 +160,6 @@ impl Assembly {
         let index = layers.len().checked_sub(depth + 1);
         index.and_then(|index| layers.get_mut(index)).ok_or_else(mismatch)
     }
-}
-
-/// Offsets that were made by counting, and so start with 0 and do not fall.
-fn offsets<O: OffsetSizeTrait + TryFrom<u64>>(starts: Vec<u64>) -> Result<OffsetBuffer<O>> {
-    let offsets: Option<Vec<O>> = starts.into_iter().map(|start| O::try_from(start).ok()).collect();
-    match offsets {
-        Some(offsets) if !offsets.is_empty() && offsets.is_sorted() => {
-            Ok(OffsetBuffer::new(ScalarBuffer::from(offsets)))
-        }
-        Some(_) => Err(FormatError::corrupt("levels", "the list offsets are not sorted")),
-        None => Err(too_many_items()),
-    }
-}
-
-pub(super) fn too_many_items() -> FormatError {
-    FormatError::unsupported("more than 2^31 items in one array of lists; read fewer rows at once")
 }
 
 fn mismatch() -> FormatError {

@@ -12,11 +12,12 @@ use arrow_buffer::NullBuffer;
 use bytes::Bytes;
 use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Result, Rows, Step};
 
+use super::Opened;
 use super::leaf::{DecodedLeaf, LeafReader, LeafType};
 use super::page::Layout;
 use super::unravel::Unravelled;
-use super::{Opened, check_part};
 use crate::bounds;
+use crate::order::check_part;
 use crate::storage::Storage;
 use crate::validity::Validity;
 use crate::values::{Values, string_array};

@@ -1,0 +1,158 @@
+//! The order in which a take wants its rows.
+
+use std::ops::Range;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, UInt32Array};
+use arrow_buffer::ArrowNativeType;
+use arrow_schema::{ArrowError, DataType};
+use lance_footer::{FormatError, Result, Rows};
+
+use crate::values::{invalid, too_long, too_many_items};
+
+/// An array has at most this many rows, so that no stored number alone decides how much memory is taken.
+const MAX_ARRAY_ROWS: u64 = 1 << 31;
+
+/// An error unless all positions in `order` are within `rows`.
+pub(crate) fn check_order(rows: &Rows, order: Option<&[u32]>) -> Result<()> {
+    match order.unwrap_or_default().iter().find(|at| u64::from(**at) >= rows.len()) {
+        None => Ok(()),
+        Some(position) => {
+            Err(FormatError::corrupt("row order", format!("position {position} of {} rows", rows.len())))
+        }
+    }
+}
+
+/// An error unless `part` is within `rows` and small enough for an array.
+pub(crate) fn check_part(part: &Range<u64>, rows: u64) -> Result<()> {
+    if part.start > part.end || part.end > rows {
+        return Err(FormatError::corrupt("rows", format!("rows {part:?} of {rows} loaded ones")));
+    }
+    if part.end - part.start > MAX_ARRAY_ROWS {
+        return Err(FormatError::unsupported(format!("an array of {} rows", part.end - part.start)));
+    }
+    Ok(())
+}
+
+/// The part of an order; `part` was checked.
+pub(crate) fn order_part<'a>(order: &'a [u32], part: &Range<u64>) -> &'a [u32] {
+    let at = |position: u64| usize::try_from(position).unwrap_or(usize::MAX);
+    order.get(at(part.start)..at(part.end)).unwrap_or_default()
+}
+
+/// The distinct positions of `wanted` in order; and for each of `wanted` its index among these, unless that is
+/// its own.
+pub(crate) fn unique(wanted: &[u32]) -> (Vec<u32>, Option<Vec<u32>>) {
+    if wanted.is_sorted_by(|a, b| a < b) {
+        return (wanted.to_vec(), None);
+    }
+    let mut unique = wanted.to_vec();
+    unique.sort_unstable();
+    unique.dedup();
+    let index =
+        |position: &u32| u32::try_from(unique.partition_point(|other| other < position)).unwrap_or(u32::MAX);
+    let indices = wanted.iter().map(index).collect();
+    (unique, Some(indices))
+}
+
+/// The rows at `positions`, which are sorted and distinct, of `rows`.
+pub(crate) fn rows_at(rows: &Rows, positions: &[u32]) -> Rows {
+    let mut found = Vec::with_capacity(positions.len());
+    let mut passed = 0;
+    let mut ranges = rows.ranges().iter().peekable();
+    for position in positions {
+        let position = u64::from(*position);
+        while let Some(range) = ranges.next_if(|range| passed + (range.end - range.start) <= position) {
+            passed += range.end - range.start;
+        }
+        if let Some(range) = ranges.peek() {
+            found.push(range.start + (position - passed));
+        }
+    }
+    Rows::from_indices(&found)
+}
+
+/// The rows of `array` at `indices`, if there are any.
+pub(crate) fn reorder(array: ArrayRef, indices: Option<&UInt32Array>) -> Result<ArrayRef> {
+    match indices {
+        Some(indices) => {
+            if indices.len() > array.len() {
+                let mut times = vec![0; array.len()];
+                for index in indices.values() {
+                    if let Some(times) = usize::try_from(*index).ok().and_then(|index| times.get_mut(index)) {
+                        *times += 1;
+                    }
+                }
+                check_lists(&array, &times)?;
+            }
+            arrow_select::take::take(&array, indices, None).map_err(|error| match error {
+                ArrowError::OffsetOverflowError(_) => too_long(),
+                error => invalid(error),
+            })
+        }
+        None => Ok(array),
+    }
+}
+
+/// An error if lists of 32-bit offsets cannot hold the slots of `array` as many `times` each; to gather them would
+/// panic.
+fn check_lists(array: &ArrayRef, times: &[u64]) -> Result<()> {
+    if let Some(structs) = array.as_struct_opt() {
+        return structs.columns().iter().try_for_each(|member| check_lists(member, times));
+    }
+    let (offsets, items): (Vec<usize>, _) = if let Some(list) = array.as_list_opt::<i32>() {
+        (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
+    } else if let Some(list) = array.as_list_opt::<i64>() {
+        (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
+    } else {
+        return Ok(());
+    };
+    let mut total = 0_u64;
+    let mut times_of_items = vec![0; items.len()];
+    for ((start, end), times) in offsets.iter().zip(offsets.iter().skip(1)).zip(times) {
+        total = total.saturating_add(times.saturating_mul((end - start) as u64));
+        times_of_items.get_mut(*start..*end).unwrap_or_default().fill(*times);
+    }
+    if total > i32::MAX.unsigned_abs().into() && matches!(array.data_type(), DataType::List(_)) {
+        return Err(too_many_items());
+    }
+    check_lists(items, &times_of_items)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow_schema::Field;
+
+    use super::*;
+
+    #[test]
+    fn orders() {
+        assert_eq!(unique(&[1, 4, 7]), (vec![1, 4, 7], None));
+        assert_eq!(unique(&[7, 1, 7, 4]), (vec![1, 4, 7], Some(vec![2, 0, 2, 1])));
+        let rows = Rows::from_ranges([2..5, 10..12]).unwrap();
+        assert_eq!(rows_at(&rows, &[0, 2, 3]).iter().collect::<Vec<_>>(), [2, 4, 10]);
+    }
+
+    #[test]
+    fn rows_again_and_again_may_be_too_much() {
+        let nulls = |count| Arc::new(arrow_array::NullArray::new(count)) as ArrayRef;
+        let list = |lengths: &[usize], items: ArrayRef| {
+            let field = Field::new("item", items.data_type().clone(), true).into();
+            let offsets = arrow_buffer::OffsetBuffer::from_lengths(lengths.iter().copied());
+            Arc::new(arrow_array::ListArray::new(field, offsets, items, None)) as ArrayRef
+        };
+        // Nulls take no memory, but their number has to fit the offsets.
+        let inner = list(&[1 << 20, 5], nulls((1 << 20) + 5));
+        let outer = list(&[1, 1], Arc::clone(&inner));
+        for array in [inner, outer] {
+            assert_eq!(
+                reorder(Arc::clone(&array), Some(&UInt32Array::from(vec![1; 4000]))).unwrap().len(),
+                4000
+            );
+            let error = reorder(array, Some(&UInt32Array::from(vec![0; 4000]))).unwrap_err();
+            assert!(error.to_string().contains("more than 2^31 items"), "{error}");
+        }
+    }
+}
