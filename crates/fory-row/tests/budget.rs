@@ -1,6 +1,6 @@
 //! What a decode may visit: all of any honest row, and not much more of a hostile one.
 
-use fory_row::{Compact, DecodeOptions, ErrorKind, Format, ForyRow, Layout, Standard, Value};
+use fory_row::{Compact, DecodeOptions, ErrorKind, Format, ForyRow, Image, Layout, Standard, Value};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -43,6 +43,7 @@ fn structs_in_place_are_counted_once() -> Outcome {
     assert_eq!(Many::from_row_with::<Compact>(&row, options)?.list.len(), 50_000);
 
     let layout = Layout::new(Many::schema()?, Format::Compact)?;
+    layout.check_with(Image::Row, &row, options)?;
     let Value::Struct(fields) = layout.decode_with(&row, options)? else { return Err("no struct".into()) };
     assert!(matches!(fields.as_slice(), [Value::List(list)] if list.len() == 50_000));
     Ok(())
