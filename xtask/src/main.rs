@@ -4,6 +4,7 @@ mod codegen;
 mod deps;
 mod fixtures;
 mod oracle;
+mod release;
 mod test;
 mod tidy;
 
@@ -11,6 +12,7 @@ use std::env;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use cargo_metadata::semver::Version;
 use clap::{Parser, Subcommand};
 
 #[derive(Parser)]
@@ -42,6 +44,17 @@ enum Command {
     },
     /// Write the files in tests/fixtures anew with the reference implementation.
     Fixtures,
+    /// Check that the committed tree can be released as a version, and write that version into it.
+    ///
+    /// Checks the changelog, the manifests and the public API, and builds each crate from its package. Publishes
+    /// nothing: it prints the commands that do.
+    Release {
+        /// The version to release, X.Y.Z.
+        version: Version,
+        /// Check everything on a copy and change nothing.
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 fn main() -> Result<()> {
@@ -57,5 +70,6 @@ fn main() -> Result<()> {
         Command::Oracle => oracle::run(&root),
         Command::Test { args } => test::run(&root, &args),
         Command::Fixtures => fixtures::run(&root),
+        Command::Release { version, dry_run } => release::run(&root, &version, dry_run),
     }
 }
