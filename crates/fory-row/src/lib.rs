@@ -114,3 +114,8 @@ pub mod derive {
     pub use crate::typed::{Image, field, from_field, hash_type, struct_bytes, struct_widths, write_field};
     pub use crate::value::Budget;
 }
+
+/// The example of the README, run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
