@@ -15,6 +15,8 @@ import lance
 import pyarrow as pa
 from lance.file import LanceFileReader, LanceFileWriter
 
+import rows as row_format
+
 
 def load(path):
     """The schema and the batches in an IPC stream."""
@@ -119,6 +121,14 @@ def do_tag(path, name, version):
     table = lance.dataset(path)
     table.tags.create(name, version)
     return name
+
+
+def do_encode_rows(schema, rows):
+    return row_format.encode(schema, rows)
+
+
+def do_decode_rows(schema, rows):
+    return row_format.decode(schema, rows)
 
 
 def attempt(job):
