@@ -42,6 +42,8 @@ pub enum ErrorKind {
 
 struct Inner {
     kind: ErrorKind,
+    /// Which one of many rows.
+    row: Option<usize>,
     /// From the inside out, as it is found on the way up.
     path: Vec<Step>,
     reason: String,
@@ -60,7 +62,7 @@ pub(crate) enum Step {
 impl Error {
     #[cold]
     pub(crate) fn new(kind: ErrorKind, reason: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, path: vec![], reason: reason.into(), source: None }))
+        Self(Box::new(Inner { kind, row: None, path: vec![], reason: reason.into(), source: None }))
     }
 
     #[cold]
@@ -81,6 +83,11 @@ impl Error {
     /// What kind of thing went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
+    }
+
+    /// Which row it is about, where many were read or written together.
+    pub fn row(&self) -> Option<usize> {
+        self.0.row
     }
 
     /// The field that it is about, such as `pose.joints[3]`; empty where it is about the whole row.
@@ -113,6 +120,14 @@ impl Error {
         self.within(Step::Field(name.into()))
     }
 
+    /// The same error, met in row `row` of many.
+    #[cfg(feature = "arrow")]
+    #[cold]
+    pub(crate) fn in_row(mut self, row: usize) -> Self {
+        self.0.row = Some(row);
+        self
+    }
+
     #[cold]
     pub(crate) fn within(mut self, step: Step) -> Self {
         self.0.path.push(step);
@@ -132,8 +147,11 @@ impl fmt::Display for Error {
             ErrorKind::Unsupported => "unsupported: ",
             ErrorKind::Io => "input and output: ",
         })?;
-        if !self.0.path.is_empty() {
-            write!(f, "field {}: ", self.path())?;
+        match (self.0.row, self.0.path.is_empty()) {
+            (Some(row), false) => write!(f, "row {row}, field {}: ", self.path())?,
+            (Some(row), true) => write!(f, "row {row}: ")?,
+            (None, false) => write!(f, "field {}: ", self.path())?,
+            (None, true) => {}
         }
         f.write_str(&self.0.reason)
     }
@@ -143,6 +161,7 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Error")
             .field("kind", &self.0.kind)
+            .field("row", &self.0.row)
             .field("path", &self.path())
             .field("reason", &self.0.reason)
             .finish()
@@ -158,6 +177,6 @@ impl std::error::Error for Error {
 impl From<std::io::Error> for Error {
     fn from(source: std::io::Error) -> Self {
         let reason = source.to_string();
-        Self(Box::new(Inner { kind: ErrorKind::Io, path: vec![], reason, source: Some(source) }))
+        Self(Box::new(Inner { kind: ErrorKind::Io, row: None, path: vec![], reason, source: Some(source) }))
     }
 }

@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arrow")]
+mod arrow;
 mod error;
 mod format;
 mod frame;
@@ -92,6 +94,8 @@ mod write;
 #[doc(inline)]
 pub use fory_row_derive::ForyRow;
 
+#[cfg(feature = "arrow")]
+pub use arrow::{BatchRows, Rows, RowsIter};
 pub use error::{Error, ErrorKind, Result};
 pub use format::{Compact, Format, RowFormat, Standard};
 pub use frame::Frame;

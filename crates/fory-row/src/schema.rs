@@ -2,6 +2,7 @@
 
 mod hash;
 mod serialised;
+mod storable;
 
 use std::collections::HashSet;
 

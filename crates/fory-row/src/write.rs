@@ -9,4 +9,6 @@ mod row;
 
 pub use array::ArrayWriter;
 pub(crate) use place::too_large;
+#[cfg(feature = "arrow")]
+pub(crate) use place::{Place, put, refer, set_bit};
 pub use row::RowWriter;

@@ -109,7 +109,20 @@ impl<'w> ArrayWriter<'w> {
         Ok(())
     }
 
-    fn push_null(&mut self) -> Result<()> {
+    /// Writes the next elements, whose bytes these are as they stand in their slots.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let stride = self.element.shape.stride();
+        let len = bytes.len() / stride;
+        if len > self.len - self.next {
+            return Err(too_many(self.len));
+        }
+        place::put(self.buffer, self.start + self.geometry.elements + self.next * stride, bytes)?;
+        self.next += len;
+        Ok(())
+    }
+
+    pub(crate) fn push_null(&mut self) -> Result<()> {
         if !self.element.nullable {
             return Err(Error::value("null, and not nullable").in_element(self.next));
         }
@@ -122,7 +135,7 @@ impl<'w> ArrayWriter<'w> {
     }
 
     #[inline]
-    fn write(&mut self, write: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn write(&mut self, write: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
         if self.next == self.len {
             return Err(too_many(self.len));
         }

@@ -89,12 +89,12 @@ impl Place<'_> {
     }
 
     #[inline]
-    fn fixed(self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn fixed(self, bytes: &[u8]) -> Result<()> {
         put(self.buffer, self.slot, bytes)
     }
 
     #[inline]
-    fn payload(self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn payload(self, bytes: &[u8]) -> Result<()> {
         let before = self.buffer.len();
         refer(self.buffer, self.slot, before - self.start, bytes.len())?;
         self.buffer.extend_from_slice(bytes);

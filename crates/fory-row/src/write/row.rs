@@ -96,7 +96,7 @@ impl<'w> RowWriter<'w> {
         self.write(field, |place| place.map(len, keys, values))
     }
 
-    fn set_null(&mut self, field: impl FieldIndex) -> Result<()> {
+    pub(crate) fn set_null(&mut self, field: impl FieldIndex) -> Result<()> {
         let layout = self.layout;
         let index = layout.index(field)?;
         let field = layout.find(index)?;
@@ -110,7 +110,11 @@ impl<'w> RowWriter<'w> {
     }
 
     #[inline]
-    fn write(&mut self, field: impl FieldIndex, write: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
+    pub(crate) fn write(
+        &mut self,
+        field: impl FieldIndex,
+        write: impl FnOnce(Place<'_>) -> Result<()>,
+    ) -> Result<()> {
         let layout = self.layout;
         let index = layout.index(field)?;
         let field = layout.find(index)?;
