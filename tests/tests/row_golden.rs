@@ -110,6 +110,10 @@ fn values_are_the_same_json_again() {
     check(&rows::all(), |golden| {
         let (image, _) = golden.image();
         let json = golden.layout.value_to_json(image, &golden.value()).map_err(|e| e.to_string())?;
+        // But for decimals of another scale.
+        if json != golden.json["value"] && golden.json.get("reader_value").is_none() {
+            return Err(format!("{json} instead of {}", golden.json["value"]));
+        }
         let value = golden.layout.value_from_json(image, &json).map_err(|e| e.to_string())?;
         same(&value, &golden.value())
     });
@@ -120,7 +124,14 @@ fn schemas_are_the_same_json_again() {
     check(&rows::all(), |golden| {
         let json = golden.layout.schema().to_json();
         let schema = fory_row::Schema::from_json(&json).map_err(|e| e.to_string())?;
-        if schema == *golden.layout.schema() { Ok(()) } else { Err(format!("{schema:?}")) }
+        if schema != *golden.layout.schema() {
+            return Err(format!("{schema:?}"));
+        }
+        // But for values of maps that are said not to be nullable.
+        let told = golden.json["schema"].to_string();
+        let same =
+            json == golden.json["schema"] || told.contains(r#""value":{"name":"value","nullable":false"#);
+        if same { Ok(()) } else { Err(format!("{json} instead of {told}")) }
     });
 }
 

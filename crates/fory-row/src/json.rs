@@ -4,7 +4,7 @@
 //! |---|---|
 //! | bool | `true`, `false` |
 //! | int8 … int64 | a number, of the full range |
-//! | float32, float64 | a number, or `"NaN"`, `"Infinity"`, `"-Infinity"`, `"-0.0"`; other NaNs by their bits, `"f32:ffc00001"` |
+//! | float32, float64 | a number, exact; or `"NaN"`, `"Infinity"`, `"-Infinity"`, `"-0.0"`; other NaNs by their bits, `"f32:ffc00001"` |
 //! | float16 | its bits, `"f16:3c00"` |
 //! | date32 | days |
 //! | timestamp, duration | microseconds |

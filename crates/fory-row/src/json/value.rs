@@ -49,6 +49,9 @@ impl Layout {
     }
 }
 
+/// The least number above all float32 that are shown as whole ones.
+const MAX_WHOLE: f32 = 9.0e15;
+
 fn read(layout: &ValueLayout, json: &Json) -> Result<Value> {
     if json.is_null() {
         return Ok(Value::Null);
@@ -208,7 +211,7 @@ fn write(layout: &ValueLayout, value: &Value) -> Result<Json> {
         (ValueLayout::Float32, Value::Float32(value)) => {
             let bits = value.to_bits();
             let usual = !value.is_nan() || bits == f32::NAN.to_bits();
-            if usual { write_float((*value).into()) } else { format!("f32:{bits:08x}").into() }
+            if usual { write_float32(*value) } else { format!("f32:{bits:08x}").into() }
         }
         (ValueLayout::Float64, Value::Float64(value)) => {
             let bits = value.to_bits();
@@ -265,6 +268,17 @@ fn write_float(value: f64) -> Json {
     }
 }
 
+/// The exact number, which of a whole one has no point.
+fn write_float32(value: f32) -> Json {
+    #[expect(clippy::cast_possible_truncation, reason = "whole, and in the range")]
+    let whole = |value: f32| value as i64;
+    let negative_zero = value == 0.0 && value.is_sign_negative();
+    match value.fract() == 0.0 && value.abs() < MAX_WHOLE && !negative_zero {
+        true => whole(value).into(),
+        false => write_float(value.into()),
+    }
+}
+
 fn write_hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
@@ -295,6 +309,9 @@ mod tests {
             (DataType::Float32, json!("-0.0")),
             (DataType::Float32, json!(0.100_000_001_490_116_12)),
             (DataType::Float32, json!("f32:ffc00000")),
+            (DataType::Float32, json!(-3)),
+            (DataType::Float32, json!(16_777_216)),
+            (DataType::Float32, json!(3.402_823_466_385_288_6e38)),
             (DataType::Float16, json!("f16:7e01")),
             (decimal.clone(), json!("-123.40")),
             (DataType::Utf8, json!("\u{0}é")),
