@@ -10,6 +10,7 @@ mod output;
 mod place;
 mod quantity;
 mod retype;
+mod rows;
 mod source;
 mod zones;
 
@@ -28,7 +29,7 @@ Examples:
 
 A table or file is a path or a URL. Errors are one line, with exit code 1; wrong usage has exit code 2.";
 
-/// Import, read and inspect Lance tables and files.
+/// Import, read and inspect Lance tables and files, and Fory rows.
 #[derive(Debug, Parser)]
 #[command(name = "demilance", version, after_help = AFTER_HELP)]
 struct Arguments {
@@ -46,6 +47,8 @@ enum Command {
     Info(info::Arguments),
     /// Show the physical map of one file: every region and page.
     Inspect(inspect::Arguments),
+    /// Rows of the Apache Fory row format: to JSON, from JSON, byte by byte.
+    Rows(rows::Arguments),
     /// Write robot episodes to a table and read training batches from it.
     Demo(demo::Arguments),
 }
@@ -74,6 +77,7 @@ fn run(command: Command) -> Result<()> {
             Command::Cat(arguments) => cat::run(arguments).await,
             Command::Info(arguments) => info::run(arguments).await,
             Command::Inspect(arguments) => inspect::run(arguments).await,
+            Command::Rows(arguments) => rows::run(&arguments),
             Command::Demo(arguments) => demo::run(arguments).await,
         }
     })

@@ -61,6 +61,26 @@ pub mod file {
     pub use lance_file::*;
 }
 
+/// Rows of the Apache Fory row format. Structs derive them with `#[fory(crate = demilance::row)]`.
+///
+/// ```
+/// use demilance::row::{ForyRow, Standard};
+///
+/// #[derive(ForyRow)]
+/// #[fory(crate = demilance::row)]
+/// struct Frame {
+///     index: i64,
+///     joints: Vec<f32>,
+/// }
+///
+/// let bytes = Frame { index: 7, joints: vec![0.5, -1.5] }.to_row::<Standard>()?;
+/// assert_eq!(bytes.len(), 48);
+/// # Ok::<(), demilance::row::Error>(())
+/// ```
+pub mod row {
+    pub use fory_row::*;
+}
+
 /// Where bytes come from and go to.
 pub mod io {
     pub use lance_io::*;

@@ -49,6 +49,25 @@ pub enum RegionKind {
     Unused,
 }
 
+impl RegionKind {
+    /// Its name in lower case, as `keys_size`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Size => "size",
+            Self::Hash => "hash",
+            Self::Bitmap => "bitmap",
+            Self::Value => "value",
+            Self::Null => "null",
+            Self::Reference => "reference",
+            Self::Count => "count",
+            Self::KeysSize => "keys_size",
+            Self::Payload => "payload",
+            Self::Padding => "padding",
+            Self::Unused => "unused",
+        }
+    }
+}
+
 impl Layout {
     /// Says what every byte of `bytes` is, which are one frame and nothing behind it: the ranges follow one another
     /// and leave nothing out.

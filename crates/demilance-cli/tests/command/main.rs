@@ -9,4 +9,5 @@ mod import;
 mod inspect;
 mod recordings;
 mod refuse;
+mod rows;
 mod run;

@@ -39,8 +39,8 @@ pub(super) fn nulls(names: impl Iterator<Item = String>) -> String {
     let shown = names.by_ref().take(SHOWN / 4).collect::<Vec<_>>().join(", ");
     match (shown.is_empty(), names.count()) {
         (true, _) => "no nulls".into(),
-        (false, 0) => format!("{shown} null"),
-        (false, more) => format!("{shown} and {more} more null"),
+        (false, 0) => format!("null: {shown}"),
+        (false, more) => format!("null: {shown} and {more} more"),
     }
 }
 
