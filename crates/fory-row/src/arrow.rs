@@ -4,6 +4,7 @@ mod column;
 mod image;
 mod measure;
 mod number;
+mod read;
 mod rows;
 mod schema;
 mod view;

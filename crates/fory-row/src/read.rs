@@ -7,6 +7,8 @@ mod map;
 mod row;
 
 pub use array::{ArrayRef, Elements, Primitive};
+#[cfg(feature = "arrow")]
+pub(crate) use cell::not_utf8;
 pub use cell::{Cell, FromCell, ValueRef};
 pub(crate) use cell::{read_bool, read_str};
 pub use map::MapRef;

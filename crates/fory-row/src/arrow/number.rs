@@ -134,6 +134,44 @@ pub(super) const fn micros_of_nanos(nanos: i64) -> i64 {
     nanos.div_euclid(NANOS_A_MICRO)
 }
 
+// To Arrow.
+
+#[inline]
+pub(super) fn millis_of_days(days: i32) -> i64 {
+    i64::from(days) * MILLIS_A_DAY
+}
+
+/// Microseconds in the unit of Arrow, if they are a whole number of it.
+#[inline]
+pub(super) fn of_micros(micros: i64, unit: Change) -> Result<i64> {
+    match unit {
+        Change::Seconds => exact(micros, MICROS_A_SECOND, "s"),
+        Change::Millis => exact(micros, MICROS_A_MILLI, "ms"),
+        Change::Nanos => micros.checked_mul(NANOS_A_MICRO).ok_or_else(|| out_of_range(micros, "µs", "ns")),
+        _ => Ok(micros),
+    }
+}
+
+/// A number that Arrow has in a type without a sign.
+#[inline]
+pub(super) fn unsigned<S: Copy + std::fmt::Display, U: TryFrom<S>>(number: S) -> Result<U> {
+    U::try_from(number).map_err(|_| not_unsigned(number, size_of::<U>()))
+}
+
+#[cold]
+fn not_unsigned(number: impl std::fmt::Display, width: usize) -> Error {
+    Error::value(format!("{number} does not fit uint{}", width * 8))
+}
+
+#[inline]
+fn exact(micros: i64, divisor: i64, unit: &str) -> Result<i64> {
+    if micros % divisor == 0 {
+        Ok(micros / divisor)
+    } else {
+        Err(Error::value(format!("{micros} µs are not a whole number of {unit}")))
+    }
+}
+
 #[cold]
 fn out_of_range(number: i64, unit: &str, other: &str) -> Error {
     Error::value(format!("{number} {unit} are too many to be told in {other}"))

@@ -233,6 +233,6 @@ fn not_bool(byte: u8) -> Error {
 }
 
 #[cold]
-fn not_utf8(error: std::str::Utf8Error) -> Error {
+pub(crate) fn not_utf8(error: std::str::Utf8Error) -> Error {
     Error::malformed(format!("text that is not UTF-8 from byte {} on", error.valid_up_to()))
 }

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 use crate::arrays::{Random, batch};
 use crate::{config, types, values};
 
-const FORMATS: [Format; 2] = [Format::Standard, Format::Compact];
+pub(crate) const FORMATS: [Format; 2] = [Format::Standard, Format::Compact];
 
 pub(crate) fn layout(schema: &ArrowSchema, format: Format) -> Layout {
     Layout::new(Schema::from_arrow(schema).unwrap().storable(format), format).unwrap()
@@ -52,11 +52,11 @@ proptest! {
 }
 
 /// A layout of one field `f`.
-fn one_field(data_type: DataType, nullable: bool, format: Format) -> Layout {
+pub(crate) fn one_field(data_type: DataType, nullable: bool, format: Format) -> Layout {
     Layout::new(Schema::new(vec![Field::new("f", data_type, nullable)]).unwrap(), format).unwrap()
 }
 
-fn one_column(array: impl Array + 'static) -> RecordBatch {
+pub(crate) fn one_column(array: impl Array + 'static) -> RecordBatch {
     RecordBatch::try_from_iter([("f", Arc::new(array) as ArrayRef)]).unwrap()
 }
 

@@ -10,18 +10,18 @@ use proptest::prelude::*;
 
 use crate::{config, types};
 
-fn item(data_type: A, nullable: bool) -> Arc<ArrowField> {
+pub(crate) fn item(data_type: A, nullable: bool) -> Arc<ArrowField> {
     Arc::new(ArrowField::new("item", data_type, nullable))
 }
 
-fn map(key: A, value: A, value_nullable: bool, sorted: bool) -> A {
+pub(crate) fn map(key: A, value: A, value_nullable: bool, sorted: bool) -> A {
     let entries =
         vec![ArrowField::new("key", key, false), ArrowField::new("value", value, value_nullable)].into();
     A::Map(Arc::new(ArrowField::new("entries", A::Struct(entries), false)), sorted)
 }
 
 /// Pairs that are each other's.
-fn exact() -> Vec<(A, F)> {
+pub(crate) fn exact() -> Vec<(A, F)> {
     let decimal = |precision, scale| F::Decimal { precision, scale };
     let members = vec![ArrowField::new("a", A::Int8, true), ArrowField::new("b", A::Utf8, false)];
     let fields = vec![Field::new("a", F::Int8, true), Field::new("b", F::Utf8, false)];
@@ -51,7 +51,7 @@ fn exact() -> Vec<(A, F)> {
 }
 
 /// Types of Arrow that rows have as something else.
-fn other() -> Vec<(A, F)> {
+pub(crate) fn other() -> Vec<(A, F)> {
     let decimal = |precision, scale| F::Decimal { precision, scale };
     let dictionary = |values| A::Dictionary(Box::new(A::UInt16), Box::new(values));
     vec![
