@@ -1,6 +1,7 @@
 use std::fmt;
 
 use arrow_schema::ArrowError;
+use fory_row::ErrorKind as RowErrorKind;
 use lance_file::FileError;
 use lance_footer::FormatError;
 use lance_io::IoError;
@@ -37,6 +38,11 @@ pub enum ErrorKind {
 }
 
 impl Error {
+    /// An error about what was asked for.
+    pub(crate) fn invalid(reason: impl Into<String>) -> Self {
+        TableError::InvalidInput { reason: reason.into() }.into()
+    }
+
     /// What kind of error it is.
     pub const fn kind(&self) -> ErrorKind {
         self.kind
@@ -91,6 +97,12 @@ impl From<ArrowError> for Error {
     }
 }
 
+impl From<fory_row::Error> for Error {
+    fn from(error: fory_row::Error) -> Self {
+        Self { kind: of_row(error.kind()), inner: Box::new(error) }
+    }
+}
+
 fn of_table(error: &TableError) -> ErrorKind {
     match error {
         TableError::NotFound { .. } => ErrorKind::NotFound,
@@ -136,6 +148,16 @@ const fn of_format(error: &FormatError) -> ErrorKind {
     }
 }
 
+const fn of_row(kind: RowErrorKind) -> ErrorKind {
+    match kind {
+        RowErrorKind::Malformed => ErrorKind::Corrupt,
+        RowErrorKind::Unsupported => ErrorKind::Unsupported,
+        RowErrorKind::Io => ErrorKind::Io,
+        // Rows of another schema, or with values that the table or the format has no room for.
+        _ => ErrorKind::InvalidInput,
+    }
+}
+
 /// Arrow's errors come from the batches that are handed in, as a rule.
 const fn of_arrow(error: &ArrowError) -> ErrorKind {
     match error {
@@ -164,6 +186,8 @@ mod tests {
         assert_eq!(kind(TableError::Format { path: path(), source }), ErrorKind::Unsupported);
         let reason = "no".to_string();
         assert_eq!(kind(TableError::InvalidInput { reason }), ErrorKind::InvalidInput);
+        let schema = fory_row::Schema::new(vec![]).map_err(Error::from);
+        assert_eq!(schema.map_err(|error| error.kind()), Err(ErrorKind::InvalidInput));
         let source = Box::new(IoError::NotFound { path: path() });
         let unknown = TableError::UnknownOutcome { location: path(), version: 1, source };
         assert_eq!(kind(unknown), ErrorKind::Io);

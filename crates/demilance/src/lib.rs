@@ -32,12 +32,14 @@
 
 mod dataset;
 mod error;
+mod rows;
 mod scan;
 
 pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
 #[doc(no_inline)]
 pub use lance_table::{WriteMode, WriteOptions};
+pub use rows::{RowOptions, TakenRows};
 pub use scan::Scan;
 
 /// The example of the README, run as a test.

@@ -121,9 +121,9 @@ impl Error {
     }
 
     /// The same error, met in row `row` of many.
-    #[cfg(feature = "arrow")]
     #[cold]
-    pub(crate) fn in_row(mut self, row: usize) -> Self {
+    #[must_use]
+    pub fn in_row(mut self, row: usize) -> Self {
         self.0.row = Some(row);
         self
     }
