@@ -327,13 +327,15 @@ fn with_nulls(array: &ArrayRef, validity: Option<NullBuffer>) -> ArrayRef {
 
 #[cfg(test)]
 mod tests {
+    use lance_file::Version;
+
     use super::*;
     use crate::{nested, types};
 
     #[test]
     fn every_column_is_a_valid_array() {
         let mut draw = Draw::new(1);
-        for column in types::columns() {
+        for column in types::columns_of(Version::V2_2) {
             for nulls in [Nulls::None, Nulls::Some, Nulls::All, Nulls::Ends] {
                 for rows in [0, 1, 100] {
                     let array = draw.array(&column.kind, rows, nulls, column.texture);
@@ -357,7 +359,7 @@ mod tests {
     fn a_seed_repeats() {
         let batch = || {
             let mut draw = Draw::new(7);
-            let schema = nested::schema(&mut draw, 3, true);
+            let schema = nested::schema(&mut draw, Version::V2_2, 3, true);
             draw.batch(&schema, 50, Nulls::Some, Texture::Few)
         };
         assert_eq!(batch(), batch());

@@ -4,16 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use lance_file::Version;
 
 use crate::draw::Draw;
-use crate::types::{dictionaries, large_list, list, primitives, vectors};
+use crate::types::{dictionaries, large_list, list, map, primitives, vectors};
 
-/// A schema of one to five fields that go down to `depth`. With `hints`, fields carry metadata that steers how
-/// the reference encodes them.
-pub fn schema(draw: &mut Draw, depth: usize, hints: bool) -> SchemaRef {
+/// A schema of one to five fields that go down to `depth`, for files of `version`. With `hints`, fields carry metadata
+/// that steers how the reference encodes them.
+pub fn schema(draw: &mut Draw, version: Version, depth: usize, hints: bool) -> SchemaRef {
     let fields: Fields = (0..1 + draw.below(5))
         .map(|index| {
-            let kind = kind(draw, depth);
+            let kind = kind(draw, version, depth);
             let metadata = if hints { hint(draw, &kind) } else { HashMap::new() };
             Field::new(format!("f{index}"), kind, true).with_metadata(metadata)
         })
@@ -22,21 +23,24 @@ pub fn schema(draw: &mut Draw, depth: usize, hints: bool) -> SchemaRef {
 }
 
 /// A random type with up to `depth` nestings.
-pub fn kind(draw: &mut Draw, depth: usize) -> DataType {
+pub fn kind(draw: &mut Draw, version: Version, depth: usize) -> DataType {
     if depth == 0 || draw.chance(30) {
         return leaf(draw);
+    }
+    if version >= Version::V2_2 && draw.chance(15) {
+        return map(key(draw), kind(draw, version, depth - 1));
     }
     match draw.below(5) {
         0 | 1 => {
             let members = 1 + draw.below(3);
             DataType::Struct(
                 (0..members)
-                    .map(|index| Field::new(format!("m{index}"), kind(draw, depth - 1), true))
+                    .map(|index| Field::new(format!("m{index}"), kind(draw, version, depth - 1), true))
                     .collect(),
             )
         }
-        2 | 3 => list(kind(draw, depth - 1)),
-        _ => large_list(kind(draw, depth - 1)),
+        2 | 3 => list(kind(draw, version, depth - 1)),
+        _ => large_list(kind(draw, version, depth - 1)),
     }
 }
 
@@ -47,6 +51,16 @@ fn leaf(draw: &mut Draw) -> DataType {
         _ => primitives(),
     };
     pool[draw.below(pool.len())].1.clone()
+}
+
+/// Any leaf that has values.
+fn key(draw: &mut Draw) -> DataType {
+    loop {
+        let kind = leaf(draw);
+        if kind != DataType::Null {
+            return kind;
+        }
+    }
 }
 
 fn hint(draw: &mut Draw, kind: &DataType) -> HashMap<String, String> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, SchemaRef, TimeUnit};
+use lance_file::Version;
 
 use crate::draw::{Draw, Nulls, Texture};
 
@@ -63,6 +64,18 @@ pub fn columns() -> Vec<Column> {
     add("list_long", list(DataType::Utf8), Long);
     add("list_constant", list(DataType::Int32), Constant);
     add("list_few", list(DataType::Utf8), Few);
+    columns
+}
+
+/// [`columns`], and what only later versions store.
+pub fn columns_of(version: Version) -> Vec<Column> {
+    let mut columns = columns();
+    if version >= Version::V2_2 {
+        columns.extend(later().into_iter().map(|(name, kind, texture)| {
+            let name = format!("{name}_{texture:?}").to_lowercase();
+            Column { name, kind, texture }
+        }));
+    }
     columns
 }
 
@@ -159,6 +172,24 @@ pub fn nested() -> Vec<(&'static str, DataType)> {
     ]
 }
 
+/// Types that files have from version 2.2 on.
+fn later() -> Vec<(&'static str, DataType, Texture)> {
+    use Texture::{Constant, Few, Long, Narrow, Random, Runs};
+    let pair = record([("x", DataType::Int32), ("name", DataType::Utf8)]);
+    vec![
+        ("map", map(DataType::Utf8, DataType::Int32), Random),
+        ("map", map(DataType::Int16, DataType::Utf8), Few),
+        ("map", map(DataType::Int64, DataType::Boolean), Constant),
+        ("map", map(DataType::Utf8, DataType::LargeBinary), Long),
+        ("map_pair", map(DataType::Date32, pair.clone()), Narrow),
+        ("map_list", map(DataType::Utf8, list(DataType::Float32)), Random),
+        ("map_map", map(DataType::UInt8, map(DataType::Utf8, vector(DataType::Int8, 2))), Runs),
+        ("map_record_key", map(pair.clone(), DataType::Null), Random),
+        ("list_map", list(map(DataType::Utf8, DataType::Int64)), Random),
+        ("pair_map", record([("map", map(DataType::Utf8, pair)), ("flag", DataType::Boolean)]), Random),
+    ]
+}
+
 /// Types that neither the reference nor we store.
 pub fn unstorable() -> Vec<DataType> {
     vec![
@@ -178,6 +209,12 @@ pub fn list(kind: DataType) -> DataType {
 /// `large_list<kind>`.
 pub fn large_list(kind: DataType) -> DataType {
     DataType::LargeList(item(kind))
+}
+
+/// `map<key, value>`.
+pub fn map(key: DataType, value: DataType) -> DataType {
+    let entries = vec![Field::new("key", key, false), Field::new("value", value, true)];
+    DataType::Map(Arc::new(Field::new("entries", DataType::Struct(entries.into()), false)), false)
 }
 
 /// A fixed-size list.

@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use demilance_tests::draw::{Draw, Nulls, Texture};
 use demilance_tests::oracle::Oracle;
-use demilance_tests::types::{batch, columns, schema, unstorable};
+use demilance_tests::types::{batch, columns_of, schema, unstorable};
 use demilance_tests::{ours, stream};
 use lance_file::Version;
 use serde_json::json;
@@ -25,48 +25,48 @@ const SIZES: &[(&[usize], bool)] = &[
 
 #[test]
 fn version_2_1_without_nulls() {
-    check("2.1", Nulls::None);
+    check(Version::V2_1, Nulls::None);
 }
 
 #[test]
 fn version_2_1_with_some_nulls() {
-    check("2.1", Nulls::Some);
+    check(Version::V2_1, Nulls::Some);
 }
 
 #[test]
 fn version_2_1_with_nulls_only() {
-    check("2.1", Nulls::All);
+    check(Version::V2_1, Nulls::All);
 }
 
 #[test]
 fn version_2_1_with_nulls_at_the_ends() {
-    check("2.1", Nulls::Ends);
+    check(Version::V2_1, Nulls::Ends);
 }
 
 #[test]
 fn version_2_2_without_nulls() {
-    check("2.2", Nulls::None);
+    check(Version::V2_2, Nulls::None);
 }
 
 #[test]
 fn version_2_2_with_some_nulls() {
-    check("2.2", Nulls::Some);
+    check(Version::V2_2, Nulls::Some);
 }
 
 #[test]
 fn version_2_2_with_nulls_only() {
-    check("2.2", Nulls::All);
+    check(Version::V2_2, Nulls::All);
 }
 
 #[test]
 fn version_2_2_with_nulls_at_the_ends() {
-    check("2.2", Nulls::Ends);
+    check(Version::V2_2, Nulls::Ends);
 }
 
-fn check(version: &str, nulls: Nulls) {
+fn check(version: Version, nulls: Nulls) {
     let Some(oracle) = Oracle::find("files that the reference writes") else { return };
     let place = tempfile::tempdir().unwrap();
-    let columns = columns();
+    let columns = columns_of(version);
     let mut draw = Draw::new(1);
     let mut cases = vec![];
     let mut jobs = vec![];
@@ -76,7 +76,7 @@ fn check(version: &str, nulls: Nulls) {
         stream::write(&arrow, &schema(&columns), &batches);
         let cache = pages.then_some(1);
         jobs.push(
-            json!({"do": "write_file", "arrow": arrow, "to": lance, "version": version, "data_cache_bytes": cache}),
+            json!({"do": "write_file", "arrow": arrow, "to": lance, "version": version.to_string(), "data_cache_bytes": cache}),
         );
         cases.push((sizes, batches, lance));
     }

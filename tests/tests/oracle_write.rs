@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use demilance_tests::draw::{Draw, Nulls};
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
-use demilance_tests::types::{batch, columns, schema};
+use demilance_tests::types::{batch, columns_of, schema};
 use demilance_tests::{ours, same, stream};
 use lance_file::{Alignment, Version};
 use lance_io::Store;
@@ -85,7 +85,7 @@ fn check(version: Version, nulls: Nulls) {
 }
 
 async fn write(version: Version, nulls: Nulls, place: &Path) -> (Vec<Case>, Vec<String>) {
-    let columns = columns();
+    let columns = columns_of(version);
     let schema = schema(&columns);
     let store = Store::local(place);
     let mut draw = Draw::new(5);

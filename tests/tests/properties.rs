@@ -22,13 +22,13 @@ proptest! {
         wide: bool,
     ) {
         let mut draw = Draw::new(seed);
-        let schema = nested::schema(&mut draw, depth, false);
+        let version = if old { Version::V2_1 } else { Version::V2_2 };
+        let schema = nested::schema(&mut draw, version, depth, false);
         let batches: Vec<RecordBatch> = sizes.iter().map(|rows| {
             let nulls = [Nulls::None, Nulls::Some, Nulls::All, Nulls::Ends][draw.below(4)];
             let texture = [Texture::Random, Texture::Narrow, Texture::Few, Texture::Long][draw.below(4)];
             draw.batch(&schema, *rows, nulls, texture)
         }).collect();
-        let version = if old { Version::V2_1 } else { Version::V2_2 };
         let alignment = if wide { Alignment::Bytes4096 } else { Alignment::Bytes64 };
         let shape = Shape { version, alignment, page_bytes };
         let wrong = ours::run(async {
@@ -49,7 +49,7 @@ proptest! {
         batch_rows in 1_u32..2000,
     ) {
         let mut draw = Draw::new(seed);
-        let schema = nested::schema(&mut draw, 2, false);
+        let schema = nested::schema(&mut draw, Version::V2_2, 2, false);
         let batches: Vec<_> = (0..3).map(|_| draw.batch(&schema, 1000, Nulls::Some, Texture::Random)).collect();
         let expected = same::whole(&schema, &batches).unwrap();
         cuts.sort_unstable();

@@ -28,7 +28,8 @@ struct Case {
 impl Case {
     fn draw(draw: &mut Draw, place: &std::path::Path, index: usize) -> Self {
         let hints = draw.chance(50);
-        let schema = nested::schema(draw, DEPTH, hints);
+        let version = if draw.chance(50) { Version::V2_1 } else { Version::V2_2 };
+        let schema = nested::schema(draw, version, DEPTH, hints);
         let mut batches = vec![];
         for _ in 0..1 + draw.below(4) {
             let rows = [1, 7, 300, 1024, 1500][draw.below(5)];
@@ -37,7 +38,6 @@ impl Case {
             let texture = textures[draw.below(textures.len())];
             batches.push(draw.batch(&schema, rows, nulls, texture));
         }
-        let version = if draw.chance(50) { Version::V2_1 } else { Version::V2_2 };
         let file = |ending: &str| place.join(format!("{index}.{ending}"));
         Self { schema, batches, version, pages: draw.chance(50), lance: file("lance"), arrow: file("arrow") }
     }

@@ -2,6 +2,7 @@
 
 mod binary;
 mod cell;
+mod maps;
 mod read;
 mod rows;
 mod table;
@@ -32,7 +33,8 @@ Formats:
   table    aligned columns; long texts and lists are cut short, binary values show their size. Without
            --limit or --rows it stops after 100 rows and says how many there are; without --columns, it
            names the columns for which a terminal has no room
-  json     one JSON object a line; binary values as hexadecimal digits
+  json     one JSON object a line; binary values as hexadecimal digits; maps as objects, or as lists of
+           entries where the keys are no texts
   csv      header and lines; lists and structs as JSON text, nulls as empty cells
   arrow    an Arrow IPC file; dictionaries as their values, since such a file has one dictionary a column
   parquet  a Parquet file

@@ -1,6 +1,7 @@
 //! The order in which a take wants its rows.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, UInt32Array};
@@ -100,10 +101,14 @@ fn check_lists(array: &ArrayRef, times: &[u64]) -> Result<()> {
     if let Some(structs) = array.as_struct_opt() {
         return structs.columns().iter().try_for_each(|member| check_lists(member, times));
     }
+    let entries;
     let (offsets, items): (Vec<usize>, _) = if let Some(list) = array.as_list_opt::<i32>() {
         (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
     } else if let Some(list) = array.as_list_opt::<i64>() {
         (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
+    } else if let Some(map) = array.as_map_opt() {
+        entries = Arc::new(map.entries().clone()) as ArrayRef;
+        (map.offsets().iter().map(|offset| offset.as_usize()).collect(), &entries)
     } else {
         return Ok(());
     };
@@ -113,7 +118,9 @@ fn check_lists(array: &ArrayRef, times: &[u64]) -> Result<()> {
         total = total.saturating_add(times.saturating_mul((end - start) as u64));
         times_of_items.get_mut(*start..*end).unwrap_or_default().fill(*times);
     }
-    if total > i32::MAX.unsigned_abs().into() && matches!(array.data_type(), DataType::List(_)) {
+    if total > i32::MAX.unsigned_abs().into()
+        && matches!(array.data_type(), DataType::List(_) | DataType::Map(..))
+    {
         return Err(too_many_items());
     }
     check_lists(items, &times_of_items)
@@ -121,8 +128,6 @@ fn check_lists(array: &ArrayRef, times: &[u64]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use arrow_schema::Field;
 
     use super::*;

@@ -1,7 +1,7 @@
 //! One value as a short text for a terminal.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, StructArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::DataType;
 
@@ -29,6 +29,7 @@ pub(super) fn cell(array: &dyn Array, row: usize) -> String {
         DataType::List(_) => list(&array.as_list::<i32>().value(row)),
         DataType::LargeList(_) => list(&array.as_list::<i64>().value(row)),
         DataType::FixedSizeList(..) => list(&array.as_fixed_size_list().value(row)),
+        DataType::Map(..) => map(&array.as_map().value(row)),
         DataType::Struct(fields) => {
             let columns = array.as_struct().columns();
             let members = fields.iter().zip(columns).map(|(field, column)| {
@@ -72,12 +73,24 @@ fn binary(value: &[u8]) -> String {
 }
 
 fn list(items: &ArrayRef) -> String {
-    let shown = (0..items.len().min(ITEMS)).map(|item| cell(items.as_ref(), item));
-    let mut shown = shown.collect::<Vec<_>>();
-    if items.len() > ITEMS {
-        shown.push(format!("… {}", items.len()));
+    format!("[{}]", some(items.len(), |item| cell(items.as_ref(), item)))
+}
+
+fn map(entries: &StructArray) -> String {
+    let entry = |entry: usize| {
+        let parts = entries.columns().iter().map(|part| cell(part.as_ref(), entry));
+        parts.collect::<Vec<_>>().join(": ")
+    };
+    format!("{{{}}}", some(entries.len(), entry))
+}
+
+/// The first few of `count` items.
+fn some(count: usize, item: impl Fn(usize) -> String) -> String {
+    let mut shown = (0..count.min(ITEMS)).map(item).collect::<Vec<_>>();
+    if count > ITEMS {
+        shown.push(format!("… {count}"));
     }
-    format!("[{}]", shown.join(", "))
+    shown.join(", ")
 }
 
 fn other(array: &dyn Array, row: usize) -> String {
@@ -93,8 +106,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
     use arrow_array::types::Float32Type;
-    use arrow_array::{BinaryArray, FixedSizeListArray, Int32Array, StringArray, StructArray};
+    use arrow_array::{BinaryArray, FixedSizeListArray, Int32Array, StringArray};
     use arrow_schema::Field;
 
     #[test]
@@ -116,6 +130,20 @@ mod tests {
         let values = vec![Some((0..26).map(|value| Some(value as f32)).collect::<Vec<_>>())];
         let states = FixedSizeListArray::from_iter_primitive::<Float32Type, _, _>(values, 26);
         assert_eq!(cell(&states, 0), "[0.0, 1.0, 2.0, 3.0, … 26]");
+    }
+
+    #[test]
+    fn maps_show_their_first_entries() {
+        let mut map = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+        for key in ["a", "b", "c", "d", "e"] {
+            map.keys().append_value(key);
+            map.values().append_option((key != "b").then_some(7));
+        }
+        map.append(true).unwrap();
+        map.append(true).unwrap();
+        let map = map.finish();
+        assert_eq!(cell(&map, 0), "{a: 7, b: null, c: 7, d: 7, … 5}");
+        assert_eq!(cell(&map, 1), "{}");
     }
 
     #[test]

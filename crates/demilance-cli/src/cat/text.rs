@@ -9,16 +9,17 @@ use arrow_json::WriterBuilder;
 use arrow_json::writer::LineDelimited;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 
-use super::Sink;
+use super::{Sink, maps};
 
-/// One JSON object a row; nulls are written, binary values are hexadecimal.
+/// One JSON object a row; nulls are written, binary values are hexadecimal. Maps are objects if their keys are texts,
+/// else lists of entries.
 pub(super) struct Json<W: Write> {
     writer: arrow_json::Writer<W, LineDelimited>,
 }
 
 impl<W: Write> Json<W> {
     pub(super) fn new(out: W) -> Self {
-        Self { writer: WriterBuilder::new().with_explicit_nulls(true).build(out) }
+        Self { writer: builder().build(out) }
     }
 }
 
@@ -71,6 +72,10 @@ impl<W: Write> Sink for Csv<W> {
     }
 }
 
+fn builder() -> WriterBuilder {
+    WriterBuilder::new().with_explicit_nulls(true).with_encoder_factory(maps::entries())
+}
+
 fn needs_json(data_type: &DataType) -> bool {
     data_type.is_nested()
 }
@@ -80,7 +85,7 @@ fn json_texts(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
     const BEFORE: &str = "{\"v\":";
     let field = Field::new("v", column.data_type().clone(), true);
     let batch = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![Arc::clone(column)])?;
-    let mut writer = WriterBuilder::new().with_explicit_nulls(true).build::<_, LineDelimited>(Vec::new());
+    let mut writer = builder().build::<_, LineDelimited>(Vec::new());
     writer.write(&batch)?;
     writer.finish()?;
     let lines = String::from_utf8(writer.into_inner())
@@ -97,6 +102,7 @@ fn json_texts(column: &ArrayRef) -> Result<ArrayRef, ArrowError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
     use arrow_array::types::Int32Type;
     use arrow_array::{Int64Array, ListArray};
 
@@ -123,6 +129,36 @@ mod tests {
             json.finish().unwrap();
         });
         assert_eq!(text, "{\"n\":7,\"l\":[1,null]}\n{\"n\":null,\"l\":null}\n");
+    }
+
+    #[test]
+    fn maps_of_other_keys_than_texts_are_lists_of_entries() {
+        let mut numbers = MapBuilder::new(None, Int32Builder::new(), StringBuilder::new());
+        let mut texts = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+        numbers.keys().append_slice(&[1, 2]);
+        numbers.values().append_option(Some("a"));
+        numbers.values().append_null();
+        texts.keys().append_value("k");
+        texts.values().append_null();
+        for valid in [true, false, true] {
+            numbers.append(valid).unwrap();
+            texts.append(valid).unwrap();
+        }
+        let columns: [ArrayRef; 2] = [Arc::new(numbers.finish()), Arc::new(texts.finish())];
+        let batch = RecordBatch::try_from_iter_with_nullable(
+            ["n", "t"].into_iter().zip(columns).map(|(name, column)| (name, column, true)),
+        );
+        let text = written(|out| {
+            let mut json = Box::new(Json::new(out));
+            json.write(&batch.unwrap()).unwrap();
+            json.finish().unwrap();
+        });
+        let lines = [
+            r#"{"n":[{"keys":1,"values":"a"},{"keys":2,"values":null}],"t":{"k":null}}"#,
+            r#"{"n":null,"t":null}"#,
+            r#"{"n":[],"t":{}}"#,
+        ];
+        assert_eq!(text.lines().collect::<Vec<_>>(), lines);
     }
 
     #[test]

@@ -1,4 +1,8 @@
 use std::process::Stdio;
+use std::sync::Arc;
+
+use arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
+use arrow_array::{ArrayRef, RecordBatch};
 
 use crate::run::{
     Place, assert_same, json, read_arrow, rows, write_arrow, write_arrow_stream, write_parquet,
@@ -22,6 +26,40 @@ fn binary_sources_come_back_the_same() {
             assert_same(&read_arrow(&place.path(&format!("{table}.arrow"))), &batch);
         }
     }
+}
+
+#[test]
+fn maps_come_back_the_same() {
+    let place = Place::new();
+    let mut maps = MapBuilder::new(None, StringBuilder::new(), Int32Builder::new());
+    for row in 0..300 {
+        for entry in 0..row % 4 {
+            maps.keys().append_value(format!("key {entry}"));
+            maps.values().append_option((entry != 1).then_some(row));
+        }
+        maps.append(row % 7 != 3).unwrap();
+    }
+    let maps: ArrayRef = Arc::new(maps.finish());
+    let batch = RecordBatch::try_from_iter_with_nullable([("m", maps, true)]).unwrap();
+    write_parquet(&place.path("a.parquet"), &batch);
+    write_arrow(&place.path("a.arrow"), &batch);
+    for source in ["a.parquet", "a.arrow"] {
+        place.ok(&format!("import {source} {source}.lance"));
+        place.ok(&format!("cat {source}.lance -o {source}.back.arrow"));
+        let back = read_arrow(&place.path(&format!("{source}.back.arrow")));
+        let texts = place.ok(&format!("cat {source}.lance --format csv --rows 2,3,4"));
+        assert_eq!(texts, "m\n\"{\"\"key 0\"\":2,\"\"key 1\"\":null}\"\n\"\"\n{}\n");
+        assert_eq!(back.iter().map(RecordBatch::num_rows).sum::<usize>(), 300);
+        place.ok(&format!("cat {source}.lance -o {source}.back.parquet"));
+        place.ok(&format!("import {source}.back.parquet {source}.lance --mode append"));
+        let all = place.ok(&format!("cat {source}.lance --format json"));
+        let (first, second) = all.split_at(all.len() / 2);
+        assert_eq!(first, second);
+    }
+    // Files before version 2.2 have no maps.
+    let refused = place.call(["import", "a.parquet", "old.lance", "--file-version", "2.1"]);
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.contains("maps need file version 2.2"), "{}", refused.stderr);
 }
 
 #[test]

@@ -176,7 +176,7 @@ async fn types_that_are_not_written_are_named_before_anything_is_created() {
     let entries = DataType::Struct(
         vec![Field::new("key", DataType::Utf8, false), Field::new("value", DataType::Int32, true)].into(),
     );
-    let map = DataType::Map(Field::new("entries", entries, false).into(), false);
+    let map = DataType::Map(Field::new("entries", entries, false).into(), true);
     let view = DataType::new_list(DataType::Duration(arrow_schema::TimeUnit::Second), true);
     for (data_type, named) in [(map, "tags"), (DataType::new_fixed_size_list(view, 2, true), "tags")] {
         let schema = Arc::new(arrow_schema::Schema::new(vec![Field::new("tags", data_type, true)]));

@@ -349,9 +349,6 @@ fn what_is_not_built_is_refused() {
     let entries = DataType::Struct(
         vec![Field::new("key", DataType::Int32, false), Field::new("value", DataType::Int32, true)].into(),
     );
-    let map = DataType::Map(Field::new("entries", entries.clone(), false).into(), false);
-    let error = Pages::default().open(map).err().unwrap();
-    assert_eq!(error.to_string(), "unsupported: reading maps");
     let below = DataType::new_list(DataType::Decimal32(5, 1), true);
     let error = Pages::default().open(below).err().unwrap();
     assert_eq!(error.to_string(), "unsupported: item: a column of type Decimal32(5, 1)");

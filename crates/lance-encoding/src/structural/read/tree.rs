@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray};
-use arrow_buffer::NullBuffer;
+use arrow_array::cast::AsArray;
+use arrow_array::{Array, ArrayRef, GenericListArray, MapArray, OffsetSizeTrait, StructArray};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, FieldRef};
 use lance_footer::{FormatError, Result};
 
@@ -78,7 +79,7 @@ fn build(field: &Field, name: String, path: &mut Vec<bool>, leaves: &mut Vec<Lea
             let told_by = below.find(|(_, leaf)| !leaf.is_empty_struct()).map(|(index, _)| index);
             Ok(Node::Struct { members, told_by })
         }
-        DataType::List(item) | DataType::LargeList(item) => {
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
             path.push(true);
             let item = Box::new(build(item, member_name(&name, item), path, leaves)?);
             path.pop();
@@ -88,7 +89,6 @@ fn build(field: &Field, name: String, path: &mut Vec<bool>, leaves: &mut Vec<Lea
                 None => refuse("lists of structs without members"),
             }
         }
-        DataType::Map(..) => refuse("maps"),
         DataType::FixedSizeList(item, _) if matches!(item.data_type(), DataType::Struct(_)) => {
             refuse("fixed-size lists of structs")
         }
@@ -135,6 +135,12 @@ impl Assembly {
             (Node::List { item, told_by }, DataType::LargeList(field)) => {
                 self.list::<i64>(item, *told_by, field, depth)
             }
+            (Node::List { item, told_by }, DataType::Map(field, ordered)) => {
+                let (offsets, entries, nulls) = self.list_parts::<i32>(item, *told_by, field, depth)?;
+                let entries = entries.as_struct_opt().ok_or_else(mismatch)?.clone();
+                let map = MapArray::try_new(Arc::clone(field), offsets, entries, nulls, *ordered);
+                Ok(Arc::new(map.map_err(invalid)?))
+            }
             _ => Err(mismatch()),
         }
     }
@@ -146,12 +152,23 @@ impl Assembly {
         field: &FieldRef,
         depth: usize,
     ) -> Result<ArrayRef> {
+        let (offsets, items, nulls) = self.list_parts::<O>(item, told_by, field, depth)?;
+        let list = GenericListArray::<O>::try_new(Arc::clone(field), offsets, items, nulls);
+        Ok(Arc::new(list.map_err(invalid)?))
+    }
+
+    /// Where the lists start and end, their items, and which lists are null.
+    fn list_parts<O: OffsetSizeTrait + TryFrom<u64>>(
+        &mut self,
+        item: &Node,
+        told_by: usize,
+        field: &FieldRef,
+        depth: usize,
+    ) -> Result<(OffsetBuffer<O>, ArrayRef, Option<NullBuffer>)> {
         let items = self.array(item, field.data_type(), depth + 1)?;
         let layer = self.layer(told_by, depth)?;
         let offsets = list_offsets::<O>(layer.offsets.take().unwrap_or_default())?;
-        let nulls: Option<NullBuffer> = layer.nulls.take();
-        let list = GenericListArray::<O>::try_new(Arc::clone(field), offsets, items, nulls);
-        Ok(Arc::new(list.map_err(invalid)?))
+        Ok((offsets, items, layer.nulls.take()))
     }
 
     /// The layer of a leaf's path that lies `depth` types below the field.

@@ -2,6 +2,7 @@
 //! copied until a page is encoded.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, UInt8Array, UInt16Array, UInt32Array, UInt64Array, cast::AsArray};
 use arrow_buffer::NullBuffer;
@@ -63,6 +64,9 @@ impl LeafBatch {
                 Nesting::List => {
                     let (offsets, child) = if let Some(list) = array.as_list_opt::<i32>() {
                         (Offsets::Small(list.offsets().clone()), list.values().clone())
+                    } else if let Some(map) = array.as_map_opt() {
+                        let entries: ArrayRef = Arc::new(map.entries().clone());
+                        (Offsets::Small(map.offsets().clone()), entries)
                     } else {
                         let list = array.as_list_opt::<i64>().ok_or_else(wrong)?;
                         (Offsets::Large(list.offsets().clone()), list.values().clone())

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray, make_array};
-use arrow_buffer::{BooleanBuffer, NullBuffer};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, StructArray, make_array};
+use arrow_buffer::{BooleanBuffer, NullBuffer, OffsetBuffer};
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
 use arrow_schema::DataType;
@@ -54,10 +54,13 @@ fn detach_members(structs: &StructArray) -> Option<StructArray> {
 /// The memory of the values of `array`.
 fn used(array: &ArrayRef) -> usize {
     if let Some(list) = array.as_list_opt::<i32>() {
-        return used_by_list(list);
+        return used_by_items(list.offsets(), |first, len| list.values().slice(first, len));
     }
     if let Some(list) = array.as_list_opt::<i64>() {
-        return used_by_list(list);
+        return used_by_items(list.offsets(), |first, len| list.values().slice(first, len));
+    }
+    if let Some(map) = array.as_map_opt() {
+        return used_by_items(map.offsets(), |first, len| Arc::new(map.entries().slice(first, len)));
     }
     if let Some(structs) = array.as_struct_opt() {
         return structs.columns().iter().map(used).sum();
@@ -66,11 +69,13 @@ fn used(array: &ArrayRef) -> usize {
 }
 
 /// Arrow counts all items, also those of lists that were sliced off.
-fn used_by_list<O: OffsetSizeTrait>(list: &GenericListArray<O>) -> usize {
-    let offsets = list.offsets();
+fn used_by_items<O: OffsetSizeTrait>(
+    offsets: &OffsetBuffer<O>,
+    slice: impl Fn(usize, usize) -> ArrayRef,
+) -> usize {
     let (first, last) =
         (offsets.first().map_or(0, |o| o.as_usize()), offsets.last().map_or(0, |o| o.as_usize()));
-    let items = list.values().slice(first, last.saturating_sub(first));
+    let items = slice(first, last.saturating_sub(first));
     used(&items).saturating_add(size_of_val(offsets.inner().as_ref()))
 }
 

@@ -6,6 +6,7 @@ use lance_footer::{FormatError, Result};
 use crate::codec::MAX_DEPTH;
 use crate::field::{MAX_NESTING, at_member, member_name};
 use crate::is_packed;
+use crate::rules::Rules;
 
 /// How a leaf column is reached from its top-level field.
 #[derive(Debug, Clone)]
@@ -31,7 +32,7 @@ pub(super) struct Step {
 pub(super) enum Nesting {
     /// A struct, of which the path takes a member.
     Struct { member: usize },
-    /// A list or a large list.
+    /// A list, a large list or a map, whose items are the structs of key and value.
     List,
     /// The end of the path.
     Leaf,
@@ -62,13 +63,19 @@ impl LeafPath {
 }
 
 /// The leaves of `field`, depth first. An error that names the member that cannot be stored.
-pub(super) fn leaf_paths(field: &Field) -> Result<Vec<LeafPath>> {
+pub(super) fn leaf_paths(field: &Field, rules: &Rules) -> Result<Vec<LeafPath>> {
     let mut paths = vec![];
-    collect(field, String::new(), &mut vec![], &mut paths)?;
+    collect(field, String::new(), rules, &mut vec![], &mut paths)?;
     Ok(paths)
 }
 
-fn collect(field: &Field, name: String, above: &mut Vec<Step>, paths: &mut Vec<LeafPath>) -> Result<()> {
+fn collect(
+    field: &Field,
+    name: String,
+    rules: &Rules,
+    above: &mut Vec<Step>,
+    paths: &mut Vec<LeafPath>,
+) -> Result<()> {
     if above.len() >= MAX_NESTING {
         return Err(refuse(&name, &format!("more than {MAX_NESTING} types within each other")));
     }
@@ -78,13 +85,15 @@ fn collect(field: &Field, name: String, above: &mut Vec<Step>, paths: &mut Vec<L
         DataType::Struct(members) if !members.is_empty() => {
             for (member, child) in members.iter().enumerate() {
                 above.push(step(Nesting::Struct { member }));
-                collect(child, member_name(&name, child), above, paths)?;
+                collect(child, member_name(&name, child), rules, above, paths)?;
                 above.pop();
             }
         }
-        DataType::List(item) | DataType::LargeList(item) => {
+        DataType::Map(..) if !rules.maps => return Err(refuse(&name, "maps before file version 2.2")),
+        DataType::Map(_, true) => return Err(refuse(&name, "maps with sorted keys")),
+        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
             above.push(step(Nesting::List));
-            collect(item, member_name(&name, item), above, paths)?;
+            collect(item, member_name(&name, item), rules, above, paths)?;
             above.pop();
         }
         leaf => {
@@ -125,7 +134,6 @@ fn leaf_kind(data_type: &DataType, name: &str) -> Result<LeafKind> {
         DataType::Utf8View | DataType::BinaryView => {
             Err(refuse(name, &format!("{data_type}; convert it to the plain type")))
         }
-        DataType::Map(..) => Err(refuse(name, "maps")),
         other if fixed_width(other).is_some() => Ok(LeafKind::Plain),
         DataType::FixedSizeBinary(_) => Err(refuse(name, "fixed-size binary values of no bytes")),
         other => Err(refuse(name, &format!("{other}, which the file format cannot hold"))),

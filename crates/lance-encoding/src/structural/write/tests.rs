@@ -35,6 +35,11 @@ fn structs(member: &str, values: ArrayRef, nulls: Option<Vec<bool>>) -> ArrayRef
     Arc::new(StructArray::new(vec![field].into(), vec![values], nulls.map(NullBuffer::from)))
 }
 
+fn path(array: &ArrayRef) -> LeafPath {
+    let field = Field::new("x", array.data_type().clone(), true);
+    leaf_paths(&field, &Rules::of(Version::V2_2).unwrap()).unwrap().remove(0)
+}
+
 struct Leveled {
     layers: Vec<Layer>,
     repetition: Option<Vec<u16>>,
@@ -43,7 +48,7 @@ struct Leveled {
 }
 
 fn levels(array: &ArrayRef) -> Leveled {
-    let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
+    let path = &path(array);
     let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
     let numbered = number(shredded.codes, shredded.entries, path).unwrap();
     Leveled {
@@ -174,7 +179,7 @@ fn constant(array: &ArrayRef) -> (ConstantLayout, Vec<Vec<u8>>) {
 
 /// The full-zip page of `array`, whatever its width.
 fn full_zip(array: &ArrayRef) -> (FullZipLayout, Vec<Vec<u8>>) {
-    let path = &leaf_paths(&Field::new("x", array.data_type().clone(), true)).unwrap()[0];
+    let path = &path(array);
     let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
     let page = page::Page::new(shredded, path).unwrap();
     let (layout, buffers) = super::full_zip::encode(&page, &page.values).unwrap().unwrap();
