@@ -479,6 +479,164 @@ def maps(rows=300):
     return [field("map", type)], [[pa.array(values, type)]]
 
 
+# Version 2.0
+
+
+LEGACY = ["2.0"]
+
+
+@case(versions=LEGACY, has=["NoNulls", "SomeNulls", "AllNulls", "Flat"])
+def legacy_primitives(rows=70):
+    numbers = [at * 7919 % 100 for at in range(rows)]
+    types = [pa.int8(), pa.uint16(), pa.int32(), pa.uint64(), pa.float32(), pa.float64(), pa.timestamp("us", "UTC"), pa.decimal128(20, 3)]
+    fields = [field("null", pa.null()), field("bool", pa.bool_()), field("bool_hole", pa.bool_()), field("fixed", pa.binary(3))]
+    flags = [number % 3 == 0 for number in numbers]
+    bytes = [number.to_bytes(3, "little") for number in numbers]
+    arrays = [pa.nulls(rows), pa.array(flags), holes(flags, pa.bool_()), holes(bytes, pa.binary(3))]
+    for type in types:
+        fields += [field(str(type), type), field(f"{type}_hole", type), field(f"{type}_none", type)]
+        arrays += [pa.array(numbers, type), holes(numbers, type), pa.nulls(rows, type)]
+    return fields, [arrays]
+
+
+@case(versions=LEGACY, has=["Binary", "Dictionary"])
+def legacy_strings(rows=150):
+    """All four types, and strings of which so few are distinct that the writer makes a dictionary."""
+    texts = ["" if at % 11 == 0 else f"{at * 7919 % 10007:x}é" for at in range(rows)]
+    bytes = [text.encode() for text in texts]
+    types = [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()]
+    fields = [field(str(type), type) for type in types] + [field(f"{type}_hole", type) for type in types]
+    values = [texts, texts, bytes, bytes]
+    arrays = [pa.array(value, type) for value, type in zip(values, types)]
+    arrays += [holes(value, type) for value, type in zip(values, types)]
+    few = ["idle", "", "grasp"]
+    fields += [field("few", pa.string()), field("few_hole", pa.string()), field("none", pa.string())]
+    arrays += [pa.array([few[at % 3] for at in range(rows)]), holes([few[at % 3] for at in range(rows)], pa.string())]
+    return fields, [arrays + [pa.nulls(rows, pa.string())]]
+
+
+@case(versions=LEGACY, has=["zstd", "lz4", "Fsst"])
+def legacy_compressed(rows=900):
+    """Strings in compressed buffers; symbol tables with the switch on, and off."""
+    words = "robot arm joint torque gripper camera depth frame episode left right ready".split()
+    texts = [" ".join(words[(at * at + i * 7) % 12] for i in range(7)) + f" {at}" for at in range(rows)]
+    few = [text[:20] if at < 90 else None for at, text in enumerate(texts)]
+    return (
+        [
+            field("zstd", pa.string(), compression="zstd", compression_level="3"),
+            field("lz4", pa.large_binary(), compression="lz4"),
+            field("none", pa.binary(), compression="none"),
+            field("on", pa.string(), compression="fsst"),
+            field("off", pa.string(), compression="fsst"),
+            field("list", pa.list_(pa.field("item", pa.string(), metadata={"lance-encoding:compression": "zstd"}))),
+        ],
+        [
+            [
+                holes(texts, pa.string()),
+                pa.array([text.encode() for text in texts], pa.large_binary()),
+                pa.array([b"" if text is None else text.encode() for text in few]),
+                holes(texts, pa.string()),
+                pa.array(few),
+                pa.array([None if text is None else text.split() for text in few], pa.list_(pa.field("item", pa.string(), metadata={"lance-encoding:compression": "zstd"}))),
+            ]
+        ],
+    )
+
+
+@case(versions=LEGACY, has=["Dictionary"])
+def legacy_dictionaries(rows=120):
+    keys = [at * 7919 % 5 for at in range(rows)]
+    values = ["idle", "reach", "grasp", "lift", ""]
+    some = pa.array(["idle", None, "grasp", "lift", ""])
+    arrays = [
+        pa.DictionaryArray.from_arrays(pa.array(keys, pa.int8()), pa.array(values)),
+        pa.DictionaryArray.from_arrays(holes(keys, pa.int16()), pa.array(values, pa.large_string())),
+        pa.DictionaryArray.from_arrays(holes(keys, pa.uint32()), pa.array([value.encode() for value in values])),
+        pa.DictionaryArray.from_arrays(holes(keys, pa.int64()), pa.array([5, 500, 50_000, 5_000_000, 0], pa.int32())),
+        pa.DictionaryArray.from_arrays(pa.array(keys, pa.uint8()), some),
+        pa.DictionaryArray.from_arrays(pa.nulls(rows, pa.int8()), pa.array(values)),
+    ]
+    return [field(f"dictionary{at}", array.type) for at, array in enumerate(arrays)], [arrays]
+
+
+@case(versions=LEGACY, has=["FixedSizeList"])
+def legacy_vectors(rows=60):
+    floats = pa.array([at / 8 for at in range(rows * 8)], pa.float32())
+    ints = pa.array([None if at % 5 == 2 else at % 1000 for at in range(rows * 6)], pa.int16())
+    bits = pa.array([at * 7919 % 3 == 0 for at in range(rows * 9)])
+    absent = pa.array([at % 7 == 3 for at in range(rows)])
+    inner = pa.FixedSizeListArray.from_arrays(ints, 3, mask=pa.array([at % 4 == 1 for at in range(rows * 2)]))
+    arrays = [
+        pa.FixedSizeListArray.from_arrays(floats, 8),
+        pa.FixedSizeListArray.from_arrays(ints, 6, mask=absent),
+        pa.FixedSizeListArray.from_arrays(bits, 9, mask=absent),
+        pa.FixedSizeListArray.from_arrays(inner, 2, mask=absent),
+        pa.FixedSizeListArray.from_arrays(pa.nulls(rows * 2, pa.int32()), 2),
+    ]
+    return [field(f"vector{at}", array.type) for at, array in enumerate(arrays)], [arrays]
+
+
+@case(versions=LEGACY, has=["List", "Struct"])
+def legacy_nested(rows=90):
+    """Lists in lists, structs in lists, lists in structs, a struct without members."""
+    pair = pa.struct([("x", pa.int32()), ("name", pa.string())])
+    outer = pa.struct([("pair", pair), ("list", pa.large_list(pair)), ("vector", pa.list_(pa.float32(), 2)), ("empty", pa.struct([]))])
+
+    def make_pair(at):
+        return {"x": None if at % 7 == 2 else at, "name": None if at % 4 == 0 else f"n{at}"}
+
+    def make(at):
+        pairs = None if at % 6 == 5 else [make_pair(at + child) for child in range(at % 3)]
+        return {"pair": make_pair(at), "list": pairs, "vector": None if at % 8 == 0 else [at * 0.5, None if at % 9 == 0 else 1.0], "empty": {}}
+
+    types = [pa.list_(pa.int32()), pa.large_list(pa.list_(pa.int16())), pa.list_(pa.list_(pa.list_(pa.uint32())))]
+    arrays = [pa.array([tree(depth + 1, at) for at in range(rows)], type) for depth, type in enumerate(types)]
+    arrays.append(pa.array([None if at % 9 == 4 else [f"{at} {i}" for i in range(at % 4)] for at in range(rows)], pa.list_(pa.string())))
+    arrays.append(pa.array([None if at % 2 else [] for at in range(rows)], pa.list_(pa.int64())))
+    arrays.append(pa.array([make(at) for at in range(rows)], outer))
+    arrays.append(pa.array([None if at % 9 == 8 else [make_pair(at * 2 + i) for i in range(at % 4)] for at in range(rows)], pa.list_(pair)))
+    return [field(f"nested{at}", array.type) for at, array in enumerate(arrays)], [arrays]
+
+
+@case(versions=LEGACY, has=["PackedStruct"])
+def legacy_packed(rows=40):
+    inner = [pa.field("x", pa.int8()), pa.field("y", pa.float64()), pa.field("v", pa.list_(pa.int16(), 3)), pa.field("d", pa.decimal128(5, 1))]
+    values = [{"x": at, "y": at / 2, "v": [at, -at, 7], "d": at} for at in range(rows)]
+    packed = field("packed", pa.struct(inner), packed="true")
+    return [packed, field("id", pa.int32())], [[pa.array(values, pa.struct(inner)), pa.array(range(rows), pa.int32())]]
+
+
+@case(versions=LEGACY, has=["PackedStruct"])
+def legacy_blobs(rows=30):
+    values = [None if at % 7 == 3 else b"" if at % 7 == 5 else bytes([at]) * (at + 1) for at in range(rows)]
+    blob = field("blob", pa.large_binary(), blob="true")
+    return [blob, field("id", pa.int32())], [[pa.array(values, pa.large_binary()), pa.array(range(rows), pa.int32())]]
+
+
+@case(versions=LEGACY, has=["List"], data_cache_bytes=1)
+def legacy_pages(rows=160):
+    """Several pages a column: other encodings in each, and lists that start anew."""
+    batches = []
+    for page in range(4):
+        ids = range(page * rows // 4, (page + 1) * rows // 4)
+        ints = pa.array(ids, pa.int32()) if page % 2 == 0 else holes(ids, pa.int32())
+        if page == 3:
+            ints = pa.nulls(len(ids), pa.int32())
+        texts = pa.array([None if page == 2 else ("x" * 30 if page == 1 else "x") + str(at) for at in ids], pa.string())
+        nested = pa.array([None if page == 2 and at % 5 == 0 else [at] * (at % 3 if page else 2) for at in ids], pa.list_(pa.int16()))
+        keys = pa.DictionaryArray.from_arrays(holes([at % 3 for at in ids], pa.int8()), pa.array([f"p{page}", "y", "z"]))
+        batches.append([ints, texts, nested, pa.StructArray.from_arrays([ints, texts], ["int", "text"]), keys])
+    pair = pa.struct([("int", pa.int32()), ("text", pa.string())])
+    fields = [field("int", pa.int32()), field("text", pa.string()), field("list", pa.list_(pa.int16())), field("pair", pair), field("keys", keys.type)]
+    return fields, batches
+
+
+@case(versions=LEGACY)
+def legacy_empty():
+    pair = pa.struct([("a", pa.int32())])
+    return [field("int", pa.int32()), field("list", pa.list_(pa.string())), field("pair", pair)], []
+
+
 def write_files(directory):
     listing = []
     for name, (make, versions, has, data_cache_bytes) in CASES.items():
@@ -592,7 +750,9 @@ def write_tables(directory):
     listing = []
     builders = [build_plain, build_fragments, build_deletes, build_columns, build_versions, build_old_names, build_empty]
     for build in builders:
-        for version in VERSIONS:
+        # What tables are made of is the same in all versions, but for the columns of fields.
+        kinds = [*LEGACY, *VERSIONS] if build in [build_fragments, build_columns, build_empty] else VERSIONS
+        for version in kinds:
             name = f"{build.__name__.removeprefix('build_')}-{version}"
             path = os.path.join(directory, "tables", name)
             build(path, version)
@@ -622,9 +782,8 @@ def write_tables(directory):
 
 def write_refused(directory):
     table = pa.table({"id": range(10)})
-    for version in ["2.0", "2.3"]:
-        with LanceFileWriter(os.path.join(directory, f"{version}.lance"), table.schema, version=version) as writer:
-            writer.write_batch(table)
+    with LanceFileWriter(os.path.join(directory, "2.3.lance"), table.schema, version="2.3") as writer:
+        writer.write_batch(table)
     with tempfile.TemporaryDirectory() as place:
         lance.write_dataset(table, place, data_storage_version="legacy", mode="overwrite")
         (name,) = os.listdir(os.path.join(place, "data"))

@@ -5,6 +5,7 @@
 pub mod any_row;
 pub mod draw;
 pub mod fixture;
+pub mod legacy;
 pub mod nested;
 pub mod oracle;
 pub mod ours;

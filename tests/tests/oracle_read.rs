@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema};
 use demilance_tests::draw::{Draw, Nulls, Texture};
+use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::types::{batch, columns_of, schema, unstorable};
 use demilance_tests::{ours, stream};
@@ -22,6 +23,26 @@ const SIZES: &[(&[usize], bool)] = &[
     (&[5000], false),
     (&[900, 1, 1100, 1024, 700, 1275], true),
 ];
+
+#[test]
+fn version_2_0_without_nulls() {
+    check(Version::V2_0, Nulls::None);
+}
+
+#[test]
+fn version_2_0_with_some_nulls() {
+    check(Version::V2_0, Nulls::Some);
+}
+
+#[test]
+fn version_2_0_with_nulls_only() {
+    check(Version::V2_0, Nulls::All);
+}
+
+#[test]
+fn version_2_0_with_nulls_at_the_ends() {
+    check(Version::V2_0, Nulls::Ends);
+}
 
 #[test]
 fn version_2_1_without_nulls() {
@@ -71,7 +92,8 @@ fn check(version: Version, nulls: Nulls) {
     let mut cases = vec![];
     let mut jobs = vec![];
     for (index, (sizes, pages)) in SIZES.iter().enumerate() {
-        let batches: Vec<_> = sizes.iter().map(|rows| batch(&mut draw, &columns, *rows, nulls)).collect();
+        let batches: Vec<_> =
+            sizes.iter().map(|rows| fit(batch(&mut draw, &columns, *rows, nulls), version)).collect();
         let (arrow, lance) = paths(place.path(), index);
         stream::write(&arrow, &schema(&columns), &batches);
         let cache = pages.then_some(1);

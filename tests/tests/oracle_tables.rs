@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use demilance_tests::draw::{Draw, Nulls};
+use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::types::{batch, columns};
 use demilance_tests::{ours, same, stream};
@@ -14,9 +15,9 @@ use lance_io::Store;
 use lance_table::{Table, WriteMode, WriteOptions};
 use serde_json::{Value, json};
 
-/// `rows` rows of every type; `id` counts from `first`.
-fn rows(draw: &mut Draw, first: i64, rows: usize) -> RecordBatch {
-    let batch = batch(draw, &columns(), rows, Nulls::Some);
+/// `rows` rows of every type that `version` holds; `id` counts from `first`.
+fn rows(draw: &mut Draw, first: i64, rows: usize, version: Version) -> RecordBatch {
+    let batch = fit(batch(draw, &columns(), rows, Nulls::Some), version);
     let mut fields = vec![Arc::new(Field::new("id", DataType::Int64, false))];
     fields.extend(batch.schema().fields().iter().cloned());
     let id: ArrayRef = Arc::new(Int64Array::from_iter_values(first..first + rows as i64));
@@ -38,18 +39,18 @@ fn whole(path: &Path) -> (SchemaRef, RecordBatch) {
 #[test]
 fn written_by_the_reference() {
     let Some(oracle) = Oracle::find("tables that the reference writes") else { return };
-    for version in ["2.1", "2.2"] {
+    for version in Version::ALL {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
         let mut draw = Draw::new(8);
-        let (first, more) = (rows(&mut draw, 0, 2500), rows(&mut draw, 2500, 700));
+        let (first, more) = (rows(&mut draw, 0, 2500, version), rows(&mut draw, 2500, 700, version));
         // The reference fails on nested vectors in a batch that it cuts into fragments itself.
         let cut = [first.slice(0, 1000), first.slice(1000, 1000), first.slice(2000, 500)];
         stream::write(&at("first.arrow"), &first.schema(), &cut);
         stream::write(&at("more.arrow"), &more.schema(), &[more]);
         let (table, arrow) = (at("table"), at("first.arrow"));
         let mut jobs = vec![
-            json!({"do": "write_table", "arrow": arrow, "to": table, "version": version, "max_rows_per_file": 1000}),
+            json!({"do": "write_table", "arrow": arrow, "to": table, "version": version.to_string(), "max_rows_per_file": 1000}),
             json!({"do": "write_table", "arrow": at("more.arrow"), "to": table, "mode": "append"}),
             json!({"do": "delete", "path": table, "predicate": "id IN (3, 4, 999, 1000, 3199)"}),
             json!({"do": "delete", "path": table, "predicate": "id > 2100 AND id % 3 != 0"}),
@@ -97,7 +98,7 @@ fn check_written(version: Version, alignment: Alignment) {
     let at = |name: &str| place.path().join(name);
     let path = at("table");
     let mut draw = Draw::new(9);
-    let (first, more) = (rows(&mut draw, 0, 2500), rows(&mut draw, 2500, 700));
+    let (first, more) = (rows(&mut draw, 0, 2500, version), rows(&mut draw, 2500, 700, version));
     let options =
         WriteOptions { version: Some(version), alignment, max_rows_per_fragment: 1000, ..Default::default() };
     let expected = same::whole(&first.schema(), &[first.clone(), more.clone()]).unwrap();
@@ -110,7 +111,7 @@ fn check_written(version: Version, alignment: Alignment) {
     });
 
     let Some(oracle) = Oracle::find("reading our tables with the reference") else { return };
-    let third = rows(&mut draw, 3200, 300);
+    let third = rows(&mut draw, 3200, 300, version);
     stream::write(&at("third.arrow"), &third.schema(), &[third]);
     let results = must(
         &oracle,
@@ -135,7 +136,7 @@ fn check_written(version: Version, alignment: Alignment) {
     let compacted = results[8]["version"].as_u64().unwrap();
     assert!(compacted > 4, "the reference compacted nothing");
 
-    let last = rows(&mut draw, 3500, 100);
+    let last = rows(&mut draw, 3500, 100, version);
     ours::run(async {
         for (number, file) in [(3, "3.arrow"), (4, "4.arrow"), (compacted, "compacted.arrow")] {
             let table = open(&path, Some(number)).await.unwrap();

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use demilance_tests::draw::{Draw, Nulls, Texture};
+use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
 use demilance_tests::{nested, ours, same, seed, stream};
@@ -26,9 +27,9 @@ struct Case {
 }
 
 impl Case {
-    fn draw(draw: &mut Draw, place: &std::path::Path, index: usize) -> Self {
+    fn draw(draw: &mut Draw, place: &std::path::Path, index: usize, versions: &[Version]) -> Self {
+        let version = versions[draw.below(versions.len())];
         let hints = draw.chance(50);
-        let version = if draw.chance(50) { Version::V2_1 } else { Version::V2_2 };
         let schema = nested::schema(draw, version, DEPTH, hints);
         let mut batches = vec![];
         for _ in 0..1 + draw.below(4) {
@@ -36,7 +37,7 @@ impl Case {
             let nulls = [Nulls::None, Nulls::Some, Nulls::Some, Nulls::All, Nulls::Ends][draw.below(5)];
             let textures = [Texture::Random, Texture::Narrow, Texture::Runs, Texture::Constant, Texture::Few];
             let texture = textures[draw.below(textures.len())];
-            batches.push(draw.batch(&schema, rows, nulls, texture));
+            batches.push(fit(draw.batch(&schema, rows, nulls, texture), version));
         }
         let file = |ending: &str| place.join(format!("{index}.{ending}"));
         Self { schema, batches, version, pages: draw.chance(50), lance: file("lance"), arrow: file("arrow") }
@@ -57,9 +58,9 @@ impl Case {
     }
 }
 
-fn cases(draw: &mut Draw, place: &std::path::Path) -> Vec<Case> {
+fn cases(draw: &mut Draw, place: &std::path::Path, versions: &[Version]) -> Vec<Case> {
     let count = std::env::var("DEMILANCE_SCHEMAS").ok().and_then(|text| text.parse().ok()).unwrap_or(40);
-    (0..count).map(|index| Case::draw(draw, place, index)).collect()
+    (0..count).map(|index| Case::draw(draw, place, index, versions)).collect()
 }
 
 #[test]
@@ -67,7 +68,7 @@ fn written_by_the_reference() {
     let Some(oracle) = Oracle::find("random schemas that the reference writes") else { return };
     let place = tempfile::tempdir().unwrap();
     let mut draw = Draw::new(seed());
-    let cases = cases(&mut draw, place.path());
+    let cases = cases(&mut draw, place.path(), &Version::ALL);
     let jobs: Vec<_> = cases
         .iter()
         .map(|case| {
@@ -108,7 +109,7 @@ fn written_by_us() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::local(place.path());
     let mut draw = Draw::new(seed());
-    let cases = cases(&mut draw, place.path());
+    let cases = cases(&mut draw, place.path(), &[Version::V2_1, Version::V2_2]);
     let mut wrong = ours::run(async {
         let mut wrong = vec![];
         for (index, case) in cases.iter().enumerate() {

@@ -24,8 +24,8 @@ const UNITS: &[Unit] = &[
     },
     Unit {
         crate_dir: "crates/lance-encoding",
-        protos: &["encodings21.proto"],
-        packages: &["lance.encodings21"],
+        protos: &["encodings21.proto", "array.proto"],
+        packages: &["lance.encodings21", "lance.encodings"],
         externs: &[],
     },
     Unit { crate_dir: "crates/lance-file", protos: &["file.proto"], packages: &["lance.file"], externs: &[] },

@@ -3,12 +3,15 @@
 //! Nothing is checked here beyond what it takes to read the message: a description shall be had of pages
 //! that this crate does not decode, too.
 
+mod array;
+
 use std::fmt;
 
 use bytes::Bytes;
 use lance_footer::Version;
 use prost::Message;
 
+use crate::proto::array::ArrayEncoding;
 use crate::proto::compressive_encoding::Compression;
 use crate::proto::{
     BlobLayout, BufferCompression, CompressionScheme, CompressiveEncoding, ConstantLayout, FullZipLayout,
@@ -20,7 +23,8 @@ use crate::proto::{
 /// Its text is the short form, such as `mini-block(definition: rle(flat, run lengths: flat), inline-bitpacking)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodingTree {
-    /// `mini-block`, `full-zip`, `constant`, `blob`; `flat`, `fsst`, …; `unknown` or `unreadable`.
+    /// `mini-block`, `full-zip`, `constant`, `blob`; `flat`, `fsst`, …; in version 2.0 `no-nulls`, `binary`, …;
+    /// `unknown` or `unreadable`.
     pub name: &'static str,
     /// Its parameters, as (name, value).
     pub facts: Vec<(&'static str, String)>,
@@ -30,13 +34,11 @@ pub struct EncodingTree {
 
 /// Describes the encoding message of a page.
 pub fn describe_page(encoding: &Bytes, version: Version) -> EncodingTree {
-    if version == Version::V2_0 {
-        return EncodingTree::new("array-encoding");
-    }
-    match PageLayout::decode(encoding.clone()) {
-        Ok(page) => layout(&page),
-        Err(error) => EncodingTree::new("unreadable").fact("reason", error),
-    }
+    let described = match version {
+        Version::V2_0 => ArrayEncoding::decode(encoding.clone()).map(|page| array::array(&page)),
+        Version::V2_1 | Version::V2_2 => PageLayout::decode(encoding.clone()).map(|page| layout(&page)),
+    };
+    described.unwrap_or_else(|error| EncodingTree::new("unreadable").fact("reason", error))
 }
 
 impl EncodingTree {
@@ -300,6 +302,5 @@ mod tests {
     fn what_cannot_be_read_is_described_as_such() {
         assert_eq!(describe_page(&Bytes::from_static(&[0xff]), Version::V2_2).name, "unreadable");
         assert_eq!(describe_page(&Bytes::new(), Version::V2_2).name, "unknown");
-        assert_eq!(describe_page(&Bytes::new(), Version::V2_0).name, "array-encoding");
     }
 }

@@ -16,7 +16,9 @@ pub mod describe;
 mod field;
 mod kernel;
 mod layers;
+mod legacy;
 mod order;
+mod paged;
 pub mod proto;
 mod reader;
 mod rules;
@@ -29,7 +31,7 @@ mod writer;
 
 pub use field::{is_packed, leaf_count};
 pub use layers::{Layer, Levels, Numbering};
-pub use reader::{FieldReader, Loaded, open_field};
+pub use reader::{FieldReader, Loaded, is_text_as_list, open_field};
 pub use writer::{EncodedPage, FieldWriter, PageJob, WriterOptions, field_writer};
 
 #[doc(no_inline)]

@@ -5,3 +5,8 @@
 #![allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic)]
 
 include!("generated/lance.encodings21.rs");
+
+/// Package `lance.encodings`: the array encodings of file version 2.0.
+pub mod array {
+    include!("generated/lance.encodings.rs");
+}

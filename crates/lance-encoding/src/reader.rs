@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::Field;
-use lance_footer::{Column, FormatError, Machine, Result, Rows, Version};
+use lance_footer::{Column, Machine, Result, Rows, Version};
 
 /// Reads one top-level field of an open file.
 pub trait FieldReader: Send + Sync {
@@ -43,11 +43,21 @@ pub trait Loaded: Send + Sync {
     fn decode(&self, part: Range<u64>) -> Result<ArrayRef>;
 }
 
-/// A reader of `field`, whose leaves are stored in `columns`, in depth-first order, of a file of `version`.
+/// A reader of `field`, which is stored in `columns` of a file of `version`: those of its leaves in depth-first order,
+/// and in version 2.0 also its own and those of all that is between, parents first.
+///
+/// The field's type says what is made of a blob column of version 2.0: a large binary has the values, a struct of
+/// `position` and `size` where they lie in the file.
 pub fn open_field(field: &Field, columns: &[Arc<Column>], version: Version) -> Result<Arc<dyn FieldReader>> {
     match version {
-        Version::V2_0 => Err(FormatError::unsupported("array encodings of file version 2.0")),
+        Version::V2_0 => crate::legacy::read::open_field(field, columns),
         // These two differ by what pages say of themselves.
         Version::V2_1 | Version::V2_2 => crate::structural::read::open_field(field, columns),
     }
+}
+
+/// Whether the strings in `column`, of a file of version 2.0, are stored as lists of bytes: these are in the column after
+/// it, which then belongs to the same field. Older writers did so.
+pub fn is_text_as_list(column: &Column, version: Version) -> bool {
+    version == Version::V2_0 && crate::legacy::read::is_text_as_list(column)
 }

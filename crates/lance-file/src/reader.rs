@@ -9,6 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lance_encoding::is_text_as_list;
 use lance_footer::{Answer, Ask, Container, FormatError, Open, Version};
 use lance_io::{ReadAt, drive};
 use prost::Message;
@@ -204,15 +205,20 @@ fn check_columns(columns: Vec<(i32, u32)>, container: &Container) -> Result<Hash
 fn columns_in_order(schema: &Schema, container: &Container) -> Result<HashMap<i32, u32>, FormatError> {
     let owners = schema.column_owners(container.version());
     let there = container.footer.columns;
-    if u32::try_from(owners.len()) != Ok(there) {
+    let mut columns = HashMap::new();
+    let mut next = 0_u32;
+    for owner in &owners {
+        columns.entry(owner.id).or_insert(next);
+        let column = usize::try_from(next).ok().and_then(|column| container.columns.get(column));
+        let two =
+            owner.is_text() && column.is_some_and(|column| is_text_as_list(column, container.version()));
+        next = next.saturating_add(if two { 2 } else { 1 });
+    }
+    if next != there {
         return Err(FormatError::corrupt(
             "schema",
-            format!("it needs {} columns, but the file has {there}", owners.len()),
+            format!("it needs {next} columns, but the file has {there}"),
         ));
-    }
-    let mut columns = HashMap::new();
-    for (owner, column) in owners.iter().zip(0..) {
-        columns.entry(owner.id).or_insert(column);
     }
     Ok(columns)
 }

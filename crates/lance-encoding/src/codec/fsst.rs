@@ -38,8 +38,9 @@ pub(crate) struct Fsst {
     symbols: Option<Box<Symbols>>,
 }
 
+/// What codes stand for.
 #[derive(Debug, Clone)]
-struct Symbols {
+pub(crate) struct Symbols {
     bytes: [[u8; 8]; 256],
     /// 0 where there is no symbol.
     lens: [u8; 256],
@@ -99,7 +100,8 @@ impl Fsst {
 }
 
 impl Symbols {
-    fn parse(table: &[u8]) -> Result<Option<Self>> {
+    /// From the bytes of a table; none if its switch is off.
+    pub(crate) fn parse(table: &[u8]) -> Result<Option<Self>> {
         let bad = |reason: String| FormatError::corrupt("FSST symbol table", reason);
         let (header, rest) = match table.split_first_chunk::<8>() {
             Some((header, rest)) if table.len() == TABLE_LEN => (u64::from_le_bytes(*header), rest),
@@ -127,7 +129,7 @@ impl Symbols {
 
     /// Writes the string of `codes` to the front of `target` and gives its length. Each code writes 8 bytes, of
     /// which only its symbol counts; so there must be room for 8 bytes a code.
-    fn decode(&self, codes: &[u8], target: &mut [u8]) -> Result<usize> {
+    pub(crate) fn decode(&self, codes: &[u8], target: &mut [u8]) -> Result<usize> {
         let bad = |reason: &str| Err(FormatError::corrupt("FSST string", reason));
         let mut at = 0;
         let mut codes = codes.iter();

@@ -64,7 +64,7 @@ impl InlineBitpacking {
 }
 
 /// Unpacks the first values of a vector, as many as `out` has (at most a vector), from its bytes.
-pub(super) fn unpack_vector<T: Word>(width: usize, packed: &[u8], out: &mut [T]) -> Result<()> {
+pub(crate) fn unpack_vector<T: Word>(width: usize, packed: &[u8], out: &mut [T]) -> Result<()> {
     let mut words = [T::default(); VECTOR];
     T::read(packed, &mut words);
     let words = words.get(..packed_words::<T>(width)).unwrap_or_default();

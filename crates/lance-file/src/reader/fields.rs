@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Field as ArrowField;
-use lance_encoding::{FieldReader, Loaded, open_field};
+use lance_encoding::{FieldReader, Loaded, is_text_as_list, open_field};
 use lance_footer::{Answer, Container, FormatError, Machine, Rows, Step};
 
 use crate::{Field, Schema};
@@ -76,6 +76,12 @@ impl FieldCache {
             };
             indices.push(index);
             columns.push(Arc::clone(column));
+            if owner.is_text() && is_text_as_list(column, container.version()) {
+                let next = index.checked_add(1);
+                let bytes = next.and_then(|next| container.columns.get(usize::try_from(next).ok()?));
+                indices.extend(next);
+                columns.extend(bytes.cloned());
+            }
         }
         let key = (field.to_arrow(), indices);
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use arrow_schema::DataType;
+
 use super::{EXTENSION_NAME, LogicalType};
 use crate::Version;
 
@@ -32,6 +34,15 @@ impl Field {
     pub fn is_packed(&self) -> bool {
         self.logical_type == LogicalType::Struct
             && ["lance-encoding:packed", "packed"].iter().any(|key| self.is_set(key))
+    }
+
+    /// Whether its values are strings or binaries.
+    pub(crate) fn is_text(&self) -> bool {
+        use DataType::{Binary, LargeBinary, LargeUtf8, Utf8};
+        match &self.logical_type {
+            LogicalType::Leaf(data_type) => matches!(data_type, Utf8 | LargeUtf8 | Binary | LargeBinary),
+            other => *other == LogicalType::Json,
+        }
     }
 
     /// Whether it is stored as a blob: the values apart, and descriptions of them in the column.

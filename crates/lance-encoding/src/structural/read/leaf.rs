@@ -1,6 +1,5 @@
 //! One leaf column: its type, its pages, and what decoding it gives.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
@@ -11,6 +10,7 @@ use super::page::PageReader;
 use super::unravel::{Unraveler, Unravelled};
 use crate::layers::Numbering;
 use crate::order::reorder;
+use crate::paged::{Starts, Touched};
 use crate::storage::Storage;
 use crate::values::Values;
 
@@ -48,8 +48,7 @@ impl LeafType {
 pub(super) struct LeafReader {
     pub(super) leaf: Arc<LeafType>,
     pub(super) pages: Vec<Arc<PageReader>>,
-    /// Row at which each page starts; one more than there are pages.
-    starts: Vec<u64>,
+    starts: Starts,
 }
 
 impl LeafReader {
@@ -60,45 +59,22 @@ impl LeafReader {
         }
         let leaf = Arc::new(leaf);
         let mut pages = Vec::with_capacity(column.pages.len());
-        let mut starts = vec![0];
-        let mut end = 0_u64;
         for (number, page) in column.pages.iter().enumerate() {
             pages.push(Arc::new(PageReader::open(page, number, Arc::clone(&leaf))?));
-            end = end
-                .checked_add(page.length)
-                .ok_or_else(|| FormatError::corrupt("column", "the lengths of its pages overflow 64 bits"))?;
-            starts.push(end);
         }
+        let starts = Starts::new(column.pages.iter().map(|page| page.length))?;
         Ok(Self { leaf, pages, starts })
     }
 
     /// Rows of the column.
     pub(super) fn rows(&self) -> u64 {
-        self.starts.last().copied().unwrap_or_default()
+        self.starts.rows()
     }
 
     /// The pages that `rows` touch: index, first row, and the rows counted from there.
     pub(super) fn touched(&self, rows: &Rows) -> Vec<(usize, u64, Rows)> {
-        let mut touched: Vec<(usize, u64, Vec<Range<u64>>)> = vec![];
-        for range in rows.ranges() {
-            let mut index = self.starts.partition_point(|start| *start <= range.start).saturating_sub(1);
-            while let (Some(start), Some(end)) = (self.starts.get(index), self.starts.get(index + 1)) {
-                if *start >= range.end {
-                    break;
-                }
-                let part = range.start.max(*start)..range.end.min(*end);
-                if part.start < part.end {
-                    let part = part.start - start..part.end - start;
-                    match touched.last_mut() {
-                        Some((last, _, parts)) if *last == index => parts.push(part),
-                        _ => touched.push((index, *start, vec![part])),
-                    }
-                }
-                index += 1;
-            }
-        }
-        let rows = |parts| Rows::from_ranges(parts).unwrap_or_default();
-        touched.into_iter().map(|(index, start, parts)| (index, start, rows(parts))).collect()
+        let touched = self.starts.touched(rows).into_iter();
+        touched.map(|Touched { page, start, rows }| (page, start, rows)).collect()
     }
 }
 

@@ -354,10 +354,6 @@ fn what_is_not_built_is_refused() {
     assert_eq!(error.to_string(), "unsupported: item: a column of type Decimal32(5, 1)");
     let structs = DataType::FixedSizeList(Field::new("item", entries, true).into(), 2);
     assert!(Pages::default().open(structs).is_err());
-    let column = Column { kind: ColumnKind::Values, pages: vec![], buffers: vec![] };
-    let field = Field::new("x", DataType::Int32, true);
-    let error = open_field(&field, &[Arc::new(column)], Version::V2_0).err().unwrap();
-    assert_eq!(error.to_string(), "unsupported: array encodings of file version 2.0");
 }
 
 #[test]

@@ -1,0 +1,3 @@
+//! Array encodings: version 2.0.
+
+pub(crate) mod read;

@@ -1,0 +1,88 @@
+//! Machines that are put together from smaller ones.
+
+use bytes::Bytes;
+use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Ready, Result, Step};
+
+/// A machine of any kind.
+pub(super) type Load<T> = Box<dyn Machine<Output = T>>;
+
+/// A machine that is done.
+pub(super) fn ready<T: Send + 'static>(value: T) -> Load<T> {
+    Box::new(Ready::new(value))
+}
+
+/// The bytes of each of `extents`.
+pub(super) fn slices(extents: Vec<Extent>) -> Load<Vec<Bytes>> {
+    Box::new(Slices { extents, asked: false })
+}
+
+/// `first`, and then the machine that `next` makes of what it gives.
+pub(super) fn and_then<A: Send + 'static, B: Send + 'static>(
+    first: Load<A>,
+    next: impl FnOnce(A) -> Result<Load<B>> + Send + 'static,
+) -> Load<B> {
+    Box::new(AndThen::First(first, Box::new(next)))
+}
+
+/// What `make` makes of what `first` gives.
+pub(super) fn map<A: Send + 'static, B: Send + 'static>(
+    first: Load<A>,
+    make: impl FnOnce(A) -> Result<B> + Send + 'static,
+) -> Load<B> {
+    and_then(first, |output| Ok(ready(make(output)?)))
+}
+
+struct Slices {
+    extents: Vec<Extent>,
+    asked: bool,
+}
+
+impl Machine for Slices {
+    type Output = Vec<Bytes>;
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Vec<Bytes>>> {
+        let wanted: Vec<_> = self.extents.iter().copied().filter(|extent| !extent.is_empty()).collect();
+        if !self.asked && !wanted.is_empty() {
+            self.asked = true;
+            return Ok(Step::Fetch(vec![Ask::slices(wanted)]));
+        }
+        if wanted.is_empty() {
+            return Ok(Step::Ready(vec![Bytes::new(); self.extents.len()]));
+        }
+        let mut slices = Answer::only_slices(answers, wanted.len())?.into_iter();
+        let extents = std::mem::take(&mut self.extents).into_iter();
+        let bytes = extents.map(|extent| match extent.is_empty() {
+            true => Bytes::new(),
+            false => slices.next().unwrap_or_default(),
+        });
+        Ok(Step::Ready(bytes.collect()))
+    }
+}
+
+type Next<A, B> = Box<dyn FnOnce(A) -> Result<Load<B>> + Send>;
+
+enum AndThen<A, B> {
+    First(Load<A>, Next<A, B>),
+    Second(Load<B>),
+    Done,
+}
+
+impl<A: Send, B: Send> Machine for AndThen<A, B> {
+    type Output = B;
+
+    fn step(&mut self, mut answers: Vec<Answer>) -> Result<Step<B>> {
+        if let Self::First(machine, _) = self {
+            let output = match machine.step(std::mem::take(&mut answers))? {
+                Step::Fetch(asks) => return Ok(Step::Fetch(asks)),
+                Step::Ready(output) => output,
+            };
+            if let Self::First(_, next) = std::mem::replace(self, Self::Done) {
+                *self = Self::Second(next(output)?);
+            }
+        }
+        match self {
+            Self::Second(machine) => machine.step(answers),
+            _ => Err(FormatError::corrupt("step protocol", "a step after the machine was done")),
+        }
+    }
+}
