@@ -7,10 +7,12 @@
 #![allow(missing_docs, clippy::unwrap_used, clippy::cast_precision_loss)]
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use demilance_benches::median;
-use fory_row::{Compact, Format, ForyRow as _, Layout, RowFormat, Standard};
+use fory_row::{BatchRows, Compact, Format, ForyRow as _, Layout, RowFormat, Rows, Schema, Standard};
 
 /// The same struct for both macros.
 macro_rules! sample {
@@ -89,6 +91,7 @@ fn main() {
     open_and_getter(&standard, &compact);
     list(&standard, &compact);
     decode(&standard, &compact);
+    batches();
 }
 
 fn encode() {
@@ -185,6 +188,82 @@ fn their_struct(view: &theirs::SampleRowView<'_>) -> theirs::Sample {
     }
 }
 
+/// Record batches to rows and back, against a copy of the same rows. Rates are of the bytes of the rows.
+fn batches() {
+    let samples = (0..ROWS).map(|_| ours::sample().to_row::<Standard>().unwrap()).collect::<Vec<_>>();
+    let standard = Layout::new(ours::Sample::schema().unwrap(), Format::Standard).unwrap();
+    let batch = standard.decode_batch(samples.iter().map(Vec::as_slice)).unwrap();
+    for format in [Format::Standard, Format::Compact] {
+        let layout = Layout::new(ours::Sample::schema().unwrap(), format).unwrap();
+        let mut rows = Rows::default();
+        layout.encode_batch_to(&batch, &mut rows).unwrap();
+        let bytes = rows.as_bytes().to_vec();
+        let mut copy = vec![0; bytes.len()];
+        let view = BatchRows::new(&batch, &layout).unwrap();
+        let mut buffer = Vec::with_capacity(bytes.len());
+
+        let (mut copied, mut encoded, mut single, mut decoded) = (vec![], vec![], vec![], vec![]);
+        for _ in 0..ROUNDS {
+            copied.push(timed(|| copy.copy_from_slice(black_box(&bytes))));
+            encoded.push(timed(|| {
+                rows.clear();
+                layout.encode_batch_to(black_box(&batch), &mut rows).unwrap();
+            }));
+            single.push(timed(|| {
+                buffer.clear();
+                for row in 0..view.len() {
+                    view.write_row(row, &mut buffer).unwrap();
+                }
+            }));
+            decoded.push(timed(|| layout.decode_batch(rows.iter()).unwrap()));
+        }
+        assert_eq!(buffer, bytes, "one by one and by columns");
+        let rates = [copied, encoded, single, decoded]
+            .map(|times| bytes.len() as f64 / median(times).as_nanos() as f64);
+        let [copied, encoded, single, decoded] = rates;
+        println!(
+            "{ROWS} rows, {format:?}: batch to rows {encoded:.2} GB/s, one by one {single:.2} GB/s, rows to batch \
+             {decoded:.2} GB/s; memcpy {copied:.2} GB/s"
+        );
+    }
+    numbers();
+}
+
+/// The same for rows of numbers only, which is what states of robots are.
+fn numbers() {
+    let columns = (0..16).map(|column| {
+        let values = (0..ROWS).map(|row| (row * 16 + column) as f64);
+        (format!("q{column}"), Arc::new(Float64Array::from_iter_values(values)) as ArrayRef)
+    });
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    let layout = Layout::new(Schema::from_arrow(&batch.schema()).unwrap(), Format::Compact).unwrap();
+    let mut rows = layout.encode_batch(&batch).unwrap();
+    let bytes = rows.as_bytes().to_vec();
+    let mut copy = vec![0; bytes.len()];
+    let (mut copied, mut encoded) = (vec![], vec![]);
+    for _ in 0..ROUNDS {
+        copied.push(timed(|| copy.copy_from_slice(black_box(&bytes))));
+        encoded.push(timed(|| {
+            rows.clear();
+            layout.encode_batch_to(black_box(&batch), &mut rows).unwrap();
+        }));
+    }
+    let [copied, encoded] =
+        [copied, encoded].map(|times| bytes.len() as f64 / median(times).as_nanos() as f64);
+    println!("{ROWS} rows of 16 float64, Compact: batch to rows {encoded:.2} GB/s; memcpy {copied:.2} GB/s");
+}
+
+/// Rows of a batch.
+const ROWS: usize = 8_192;
+/// Turns of a comparison.
+const ROUNDS: usize = 41;
+
+fn timed<T>(call: impl FnOnce() -> T) -> Duration {
+    let start = Instant::now();
+    black_box(call());
+    start.elapsed()
+}
+
 /// Times the rival, our standard and our compact format in turns, and prints how many times faster standard is.
 fn race<A, B, C>(
     what: &str,
@@ -193,7 +272,6 @@ fn race<A, B, C>(
     mut standard: impl FnMut() -> B,
     mut compact: impl FnMut() -> C,
 ) {
-    const ROUNDS: usize = 41;
     let (mut rivals, mut standards, mut compacts) = (vec![], vec![], vec![]);
     for _ in 0..ROUNDS {
         rivals.push(repeat(&mut rival));
