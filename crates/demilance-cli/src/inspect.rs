@@ -151,6 +151,7 @@ fn name(kind: &RegionKind, file: &FileDescription) -> String {
         RegionKind::GlobalBuffer { index: 0 } => "global buffer 0, the schema".to_string(),
         RegionKind::GlobalBuffer { index } => format!("global buffer {index}"),
         RegionKind::ColumnMetadata { column } => format!("metadata of {}", path(column)),
+        RegionKind::Unnamed => "not named by metadata (values of blobs)".to_string(),
         RegionKind::CmoTable => "table of column metadata (CMO)".to_string(),
         RegionKind::GboTable => "table of global buffers (GBO)".to_string(),
         RegionKind::Footer => "footer".to_string(),

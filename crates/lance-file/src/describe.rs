@@ -90,6 +90,8 @@ pub enum RegionKind {
         /// The column's index.
         column: usize,
     },
+    /// Bytes at the start of the file that nothing else names: as a rule the values of blobs.
+    Unnamed,
     /// The table of column metadata offsets.
     CmoTable,
     /// The table of global buffer offsets.

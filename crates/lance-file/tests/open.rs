@@ -36,9 +36,9 @@ async fn every_fixture_opens_with_one_read_of_its_tail() {
         let counting = Arc::new(Counting::new(file));
         let file = FileReader::open(counting.clone()).await.unwrap();
         assert_eq!(counting.requests(), 1, "{name}");
-        let version = if name.contains("2.1") { Version::V2_1 } else { Version::V2_2 };
+        let version = Version::ALL.into_iter().find(|version| name.contains(&version.to_string())).unwrap();
         assert_eq!(file.version(), version);
-        assert_eq!(file.rows() == 0, name.starts_with("empty"), "{name}");
+        assert_eq!(file.rows() == 0, name.contains("empty"), "{name}");
         let again = Schema::from_arrow(&file.schema().to_arrow()).unwrap();
         assert_eq!(&again, file.schema(), "{name}");
     }

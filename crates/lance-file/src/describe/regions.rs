@@ -26,6 +26,13 @@ pub(super) fn regions(container: &Container) -> Vec<Region> {
     let start = container.size.saturating_sub(FOOTER_LEN as u64);
     found.extend(Extent::between(start, container.size).map(|extent| (extent, RegionKind::Footer)));
 
+    let first = found.iter().map(|(extent, _)| extent.offset()).min().unwrap_or_default();
+    if let Ok(unnamed) = Extent::new(0, first)
+        && !unnamed.is_empty()
+    {
+        found.push((unnamed, RegionKind::Unnamed));
+    }
+
     // Stable, so that buffers without bytes stay in the order of their page.
     found.sort_by_key(|(extent, _)| (extent.offset(), extent.end()));
     let ends = found.iter().skip(1).map(|(next, _)| next.offset()).chain([container.size]);
