@@ -22,7 +22,7 @@ use column::{Column, columns};
 use image::Image;
 
 /// About the bytes of rows that are written a column at a time before the next ones are: what stays in the nearer caches.
-const BLOCK: usize = 128 << 10;
+const BLOCK: usize = 64 << 10;
 /// The rows of the first block, whose size nobody knows.
 const FIRST_BLOCK: usize = 64;
 

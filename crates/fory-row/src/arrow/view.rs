@@ -7,8 +7,8 @@ use super::number::{self, Change};
 use crate::geometry::MAX_IMAGE;
 use crate::layout::{ElementLayout, RowLayout, ValueLayout};
 use crate::scalar::DECIMAL_LEN;
-use crate::write::{Place, too_large};
-use crate::{ArrayWriter, Error, ErrorKind, Format, Layout, Result, RowWriter};
+use crate::write::{Place, set_bit, too_large};
+use crate::{ArrayWriter, Error, ErrorKind, Format, Layout, Result};
 
 /// A batch seen as rows: each is written when it is asked for, without a value in between.
 ///
@@ -62,8 +62,7 @@ impl<'a> BatchRows<'a> {
     /// Appends row `index` to `buffer`. A failure leaves the buffer as it was.
     pub fn write_row(&self, index: usize, buffer: &mut Vec<u8>) -> Result<()> {
         self.check(index)?;
-        let layout = self.layout.root();
-        let written = self.layout.write_row(buffer, |row| write_fields(row, &self.columns, layout, index));
+        let written = append_row(buffer, &self.columns, self.layout.root(), index);
         written.map_err(|error| error.in_row(index))
     }
 
@@ -75,23 +74,47 @@ impl<'a> BatchRows<'a> {
     }
 }
 
-fn write_fields(row: &mut RowWriter<'_>, columns: &[Column], layout: &RowLayout, index: usize) -> Result<()> {
-    for (ordinal, (column, field)) in columns.iter().zip(&layout.fields).enumerate() {
-        if column.is_null(index) {
-            row.set_null(ordinal)?;
+/// Appends a row or struct. A failure leaves the buffer as it was.
+fn append_row(buffer: &mut Vec<u8>, columns: &[Column], layout: &RowLayout, index: usize) -> Result<()> {
+    let start = buffer.len();
+    buffer.resize(start + layout.geometry.fixed_end, 0);
+    let written = write_fields(buffer, start, columns, layout, index);
+    let written = written.and_then(|()| match buffer.len() - start {
+        len if len <= MAX_IMAGE => Ok(()),
+        _ => Err(too_large()),
+    });
+    if written.is_err() {
+        buffer.truncate(start);
+    }
+    written
+}
+
+/// Writes the fields of the row at `start`, whose fixed region is there and all zero, in their order.
+fn write_fields(
+    buffer: &mut Vec<u8>,
+    start: usize,
+    columns: &[Column],
+    layout: &RowLayout,
+    index: usize,
+) -> Result<()> {
+    for (column, field) in columns.iter().zip(&layout.fields) {
+        let written = if !column.is_null(index) {
+            let place = Place { buffer: &mut *buffer, start, slot: start + field.slot, value: &field.value };
+            write(place, column, column.place(index))
+        } else if field.nullable {
+            set_bit(buffer, start + layout.geometry.bitmap, field.bit);
+            Ok(())
         } else {
-            row.write(ordinal, |place| write(place, column, &field.value, column.place(index)))?;
+            Err(Error::value("null, and not nullable"))
+        };
+        if let Err(error) = written {
+            return Err(error.in_field(&field.name));
         }
     }
     Ok(())
 }
 
-fn write_items(
-    list: &mut ArrayWriter<'_>,
-    items: &Column,
-    element: &ElementLayout,
-    span: std::ops::Range<usize>,
-) -> Result<()> {
+fn write_items(list: &mut ArrayWriter<'_>, items: &Column, span: std::ops::Range<usize>) -> Result<()> {
     let plain = items.nulls.is_none() && items.keys.is_none();
     if let Values::Number { width, bytes } = &items.values
         && cfg!(target_endian = "little")
@@ -103,15 +126,15 @@ fn write_items(
         if items.is_null(index) {
             list.push_null()?;
         } else {
-            list.write(|place| write(place, items, &element.value, items.place(index)))?;
+            list.write(|place| write(place, items, items.place(index)))?;
         }
     }
     Ok(())
 }
 
 /// Writes value `index` of `column`, which is not null.
-fn write(place: Place<'_>, column: &Column, layout: &ValueLayout, index: usize) -> Result<()> {
-    match (&column.values, layout) {
+fn write(place: Place<'_>, column: &Column, index: usize) -> Result<()> {
+    match (&column.values, place.value) {
         (Values::Bool(values), _) => place.fixed(&[values.value(index).into()]),
         (Values::Number { width: 1, bytes }, _) => place.fixed(&number::little_endian::<1>(bytes, index)?),
         (Values::Number { width: 2, bytes }, _) => place.fixed(&number::little_endian::<2>(bytes, index)?),
@@ -127,18 +150,22 @@ fn write(place: Place<'_>, column: &Column, layout: &ValueLayout, index: usize) 
         }
         (Values::Payload(payload), _) => place.payload(payload.bytes(index)),
         (Values::Struct(columns), ValueLayout::Struct(layout)) => {
-            place.row(|row| write_fields(row, columns, layout, index))
+            if layout.geometry.inline.is_some() {
+                write_fields(place.buffer, place.slot, columns, layout, index)
+            } else {
+                place.image(|buffer| append_row(buffer, columns, layout, index))
+            }
         }
-        (Values::List { spans, items }, ValueLayout::List(element)) => {
+        (Values::List { spans, items }, _) => {
             let span = spans.get(index);
-            place.list(span.len(), |list| write_items(list, items, element, span))
+            place.list(span.len(), |list| write_items(list, items, span))
         }
-        (Values::Map { spans, keys, values }, ValueLayout::Map(map)) => {
+        (Values::Map { spans, keys, values }, _) => {
             let span = spans.get(index);
             place.map(
                 span.len(),
-                |list| write_items(list, keys, &map.keys, span.clone()),
-                |list| write_items(list, values, &map.values, span.clone()),
+                |list| write_items(list, keys, span.clone()),
+                |list| write_items(list, values, span.clone()),
             )
         }
         // Columns are made for their layout.

@@ -344,7 +344,35 @@ fn copy_elements(slab: &mut [u8], arrays: &[Image], bytes: &[u8], width: usize) 
 #[inline]
 fn write_payload(slab: &mut [u8], image: &mut Image, slot: usize, bytes: &[u8]) -> Result<()> {
     refer(slab, slot, image.cursor - image.start, bytes.len())?;
-    put(slab, image.cursor, bytes)?;
+    match slab.get_mut(image.cursor..image.cursor + bytes.len()) {
+        Some(to) if bytes.len() <= SHORT => copy_short(to, bytes),
+        Some(to) => to.copy_from_slice(bytes),
+        None => put(slab, image.cursor, bytes)?,
+    }
     image.cursor += Format::padded(bytes.len());
     Ok(())
+}
+
+/// Up to so many bytes are copied without a call.
+const SHORT: usize = 32;
+
+/// Copies at most [`SHORT`] bytes: the first and the last of them, which overlap.
+#[inline]
+fn copy_short(to: &mut [u8], from: &[u8]) {
+    let copied = copy_ends::<16>(to, from) || copy_ends::<8>(to, from) || copy_ends::<4>(to, from);
+    if !copied {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+    }
+}
+
+#[inline]
+fn copy_ends<const N: usize>(to: &mut [u8], from: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) else { return false };
+    if let Some(to) = to.first_chunk_mut() {
+        *to = *first;
+    }
+    if let Some(to) = to.last_chunk_mut() {
+        *to = *last;
+    }
+    true
 }

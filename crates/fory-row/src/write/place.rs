@@ -104,7 +104,7 @@ impl Place<'_> {
     }
 
     /// Appends an image and refers to it. A failure leaves the container as it was.
-    fn image(self, append: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    pub(crate) fn image(self, append: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         let before = self.buffer.len();
         let offset = before - self.start;
         let written = append(self.buffer).and_then(|()| {

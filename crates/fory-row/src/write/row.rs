@@ -96,7 +96,7 @@ impl<'w> RowWriter<'w> {
         self.write(field, |place| place.map(len, keys, values))
     }
 
-    pub(crate) fn set_null(&mut self, field: impl FieldIndex) -> Result<()> {
+    fn set_null(&mut self, field: impl FieldIndex) -> Result<()> {
         let layout = self.layout;
         let index = layout.index(field)?;
         let field = layout.find(index)?;
@@ -110,11 +110,7 @@ impl<'w> RowWriter<'w> {
     }
 
     #[inline]
-    pub(crate) fn write(
-        &mut self,
-        field: impl FieldIndex,
-        write: impl FnOnce(Place<'_>) -> Result<()>,
-    ) -> Result<()> {
+    fn write(&mut self, field: impl FieldIndex, write: impl FnOnce(Place<'_>) -> Result<()>) -> Result<()> {
         let layout = self.layout;
         let index = layout.index(field)?;
         let field = layout.find(index)?;

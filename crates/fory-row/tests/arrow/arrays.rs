@@ -127,14 +127,14 @@ fn whole(data_type: &DataType, len: usize, nullable: bool, random: &mut Random) 
         D::Struct(fields) => {
             let mut members = vec![];
             for field in fields {
-                let member = column(field, len, random);
                 // A null where no null may be, below a null.
                 let hidden = nulls.as_ref().filter(|_| !field.is_nullable() && random.below(2) == 0);
                 members.push(match hidden {
-                    Some(nulls) => make_array(
-                        member.to_data().into_builder().nulls(Some(nulls.clone())).build().unwrap(),
-                    ),
-                    None => member,
+                    Some(nulls) => {
+                        let member = whole(field.data_type(), len, false, random).to_data();
+                        make_array(member.into_builder().nulls(Some(nulls.clone())).build().unwrap())
+                    }
+                    None => column(field, len, random),
                 });
             }
             Arc::new(StructArray::new(fields.clone(), members, nulls))

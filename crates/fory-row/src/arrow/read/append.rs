@@ -94,6 +94,17 @@ impl<'a> Source<'_, 'a> {
         number: impl Fn([u8; N]) -> T,
     ) -> Result<(), Fault> {
         values.reserve(self.cells.len());
+        if let Cells::Fields { rows, field, .. } = self.cells
+            && !self.cells.any_none()
+        {
+            // No row is shorter than its fields.
+            let read = |row: &Option<&[u8]>| {
+                *row.and_then(|row| row.get(field.slot..)?.first_chunk()).unwrap_or(&[0; N])
+            };
+            values.extend(rows.iter().map(|row| number(read(row))));
+            self.nulls.all(rows.len());
+            return Ok(());
+        }
         if let Cells::Elements(arrays) = self.cells {
             for (ordinal, items) in arrays.iter().enumerate() {
                 match &items.array {

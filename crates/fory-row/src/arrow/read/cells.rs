@@ -75,6 +75,19 @@ impl<'a> Cells<'_, 'a> {
         Ok(())
     }
 
+    /// Whether any is null or absent.
+    pub(super) fn any_none(&self) -> bool {
+        match self {
+            Self::Fields { rows, geometry, field } if geometry.bitmap_len > 0 => {
+                rows.iter().any(|row| row.is_none_or(|row| bit(row, geometry.bitmap, field.bit)))
+            }
+            Self::Fields { rows, .. } => rows.iter().any(Option::is_none),
+            Self::Elements(arrays) => {
+                arrays.iter().any(|items| items.array.as_ref().is_none_or(RawArray::has_nulls))
+            }
+        }
+    }
+
     /// An error about the cell with this ordinal.
     #[cold]
     pub(super) fn fault(&self, cell: usize, error: Error) -> Fault {
