@@ -201,3 +201,21 @@ fn many_rows_of_very_different_sizes() {
         assert!(rows.get(3_000).is_none() && view.write_row(3_000, &mut all).is_err());
     }
 }
+
+/// One text of 64 MiB, which a list has 40 times: a row of more than 2 GiB, of which nothing is made.
+#[test]
+fn rows_of_more_than_two_gib_are_refused() {
+    let text = "x".repeat(64 << 20);
+    let texts: DictionaryArray<Int8Type> = std::iter::repeat_n(Some(text.as_str()), 41).collect();
+    let item = Arc::new(ArrowField::new("item", texts.data_type().clone(), true));
+    let offsets = arrow_buffer::OffsetBuffer::from_lengths([1, 40]);
+    let batch = one_column(ListArray::new(item, offsets, Arc::new(texts), None));
+    for format in FORMATS {
+        let layout = one_field(DataType::list(DataType::Utf8, true), false, format);
+        let error = layout.encode_batch(&batch).unwrap_err();
+        assert_eq!((error.kind(), error.row()), (ErrorKind::Value, Some(1)), "{error}");
+        let view = BatchRows::new(&batch, &layout).unwrap();
+        assert!(view.row_len(0).unwrap() > 64 << 20);
+        assert_eq!(view.row_len(1).unwrap_err().row(), Some(1));
+    }
+}
