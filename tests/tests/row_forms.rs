@@ -4,8 +4,8 @@
 use demilance_tests::any_row::{self, same};
 use demilance_tests::rows::read_by_getters;
 use fory_row::{
-    DataType, DecodeOptions, ErrorKind, Field, Format, Frame, Image, Layout, RegionKind, RowStreamReader,
-    RowStreamWriter, Schema, Value,
+    BatchRows, DataType, DecodeOptions, ErrorKind, Field, Format, Frame, Image, Layout, RegionKind,
+    RowStreamReader, RowStreamWriter, Schema, Value,
 };
 use proptest::prelude::*;
 
@@ -129,6 +129,21 @@ proptest! {
             let json = parsed(&layout.value_to_json(Image::Row, row)?);
             let read = layout.value_from_json(Image::Row, &json)?;
             prop_assert!(same(&read, row), "{} {:?}", json, read);
+        }
+    }
+
+    #[test]
+    fn rows_by_way_of_arrow((layout, rows) in any_rows(5)) {
+        let rows = rows.iter().map(|row| encoded(&layout, Frame::Row, row)).collect::<Vec<_>>();
+        let batch = layout.decode_batch(rows.iter().map(Vec::as_slice))?;
+        let again = layout.encode_batch(&batch)?;
+        prop_assert_eq!(again.iter().collect::<Vec<_>>(), rows.iter().collect::<Vec<_>>());
+        let one_by_one = BatchRows::new(&batch, &layout)?;
+        for (index, row) in rows.iter().enumerate() {
+            let mut bytes = vec![];
+            one_by_one.write_row(index, &mut bytes)?;
+            prop_assert_eq!(&bytes, row);
+            prop_assert_eq!(one_by_one.row_len(index)?, row.len());
         }
     }
 
