@@ -10,6 +10,7 @@ pub mod nested;
 pub mod oracle;
 pub mod ours;
 pub mod row_bytes;
+pub mod row_fuzz;
 pub mod rows;
 pub mod same;
 pub mod stream;

@@ -3,6 +3,7 @@
 mod codegen;
 mod deps;
 mod fixtures;
+mod fuzz;
 mod oracle;
 mod release;
 mod test;
@@ -44,6 +45,8 @@ enum Command {
     },
     /// Write the files in tests/fixtures anew with the reference implementation.
     Fixtures,
+    /// Try hostile bytes, built for speed, on all cores.
+    Fuzz(fuzz::Options),
     /// Check that the committed tree can be released as a version, and write that version into it.
     ///
     /// Checks the changelog, the manifests and the public API, and builds each crate from its package. Publishes
@@ -70,6 +73,7 @@ fn main() -> Result<()> {
         Command::Oracle => oracle::run(&root),
         Command::Test { args } => test::run(&root, &args),
         Command::Fixtures => fixtures::run(&root),
+        Command::Fuzz(options) => fuzz::run(&root, &options),
         Command::Release { version, dry_run } => release::run(&root, &version, dry_run),
     }
 }
