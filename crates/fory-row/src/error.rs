@@ -92,18 +92,19 @@ impl Error {
 
     /// The field that it is about, such as `pose.joints[3]`; empty where it is about the whole row.
     pub fn path(&self) -> String {
+        let member = |path: &mut String, name: &str| {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(name);
+        };
         let mut path = String::new();
         for step in self.0.path.iter().rev() {
             match step {
-                Step::Field(name) => {
-                    if !path.is_empty() {
-                        path.push('.');
-                    }
-                    path.push_str(name);
-                }
+                Step::Field(name) => member(&mut path, name),
                 Step::Element(index) => path.push_str(&format!("[{index}]")),
-                Step::Key(index) => path.push_str(&format!(".key[{index}]")),
-                Step::Value(index) => path.push_str(&format!(".value[{index}]")),
+                Step::Key(index) => member(&mut path, &format!("key[{index}]")),
+                Step::Value(index) => member(&mut path, &format!("value[{index}]")),
             }
         }
         path
@@ -118,6 +119,13 @@ impl Error {
     #[cold]
     pub(crate) fn in_field(self, name: &str) -> Self {
         self.within(Step::Field(name.into()))
+    }
+
+    /// The same error, met inside of element `index` of a list.
+    #[cfg(any(feature = "arrow", feature = "json"))]
+    #[cold]
+    pub(crate) fn in_element(self, index: usize) -> Self {
+        self.within(Step::Element(index))
     }
 
     /// The same error, met in row `row` of many.

@@ -1,5 +1,6 @@
 //! A schema worked out for one format: where each field is.
 
+use crate::error::Step;
 use crate::geometry::{self, ElementShape, FieldShape, RowGeometry, Widths};
 use crate::schema::{Field, hash_step};
 use crate::{DataType, Error, ErrorKind, Format, Result, Schema};
@@ -81,6 +82,8 @@ pub(crate) struct ElementLayout {
     pub(crate) shape: ElementShape,
     pub(crate) nullable: bool,
     pub(crate) value: ValueLayout,
+    /// What errors call one of them: element, key or value.
+    pub(crate) step: fn(usize) -> Step,
 }
 
 #[derive(Debug, Clone)]
@@ -215,10 +218,12 @@ impl ValueLayout {
             DataType::FixedBinary(_) => {
                 return Err(Error::unsupported("fixed_binary in the standard format: use binary"));
             }
-            DataType::List(element) => Self::List(Box::new(ElementLayout::new(element, format)?)),
+            DataType::List(element) => {
+                Self::List(Box::new(ElementLayout::new(element, format, Step::Element)?))
+            }
             DataType::Map(key, value) => Self::Map(Box::new(MapLayout {
-                keys: ElementLayout::new(key, format)?,
-                values: ElementLayout::new(value, format)?,
+                keys: ElementLayout::new(key, format, Step::Key)?,
+                values: ElementLayout::new(value, format, Step::Value)?,
             })),
             DataType::Struct(fields) => Self::Struct(Box::new(RowLayout::new(fields, format)?)),
         })
@@ -265,10 +270,16 @@ impl ValueLayout {
 }
 
 impl ElementLayout {
-    fn new(element: &Field, format: Format) -> Result<Self> {
+    fn new(element: &Field, format: Format, step: fn(usize) -> Step) -> Result<Self> {
         let value =
             ValueLayout::new(&element.data_type, format).map_err(|error| error.in_field(&element.name))?;
         let shape = ElementShape { format, width: value.width(format), nullable: element.nullable };
-        Ok(Self { shape, nullable: element.nullable, value })
+        Ok(Self { shape, nullable: element.nullable, value, step })
+    }
+
+    /// The same error, met inside of one of them.
+    #[cold]
+    pub(crate) fn within(&self, index: usize, error: Error) -> Error {
+        error.within((self.step)(index))
     }
 }

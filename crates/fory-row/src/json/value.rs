@@ -1,7 +1,6 @@
 use serde_json::{Map, Number, Value as Json};
 
 use super::shown;
-use crate::error::Step;
 use crate::layout::{ElementLayout, MapLayout, RowLayout, ValueLayout};
 use crate::{Date, Duration, Error, ErrorKind, Float16, Image, Layout, Result, Timestamp, Value};
 
@@ -109,9 +108,7 @@ fn read_list(element: &ElementLayout, json: &Json) -> Result<Value> {
     let Json::Array(elements) = json else {
         return Err(Error::value(format!("{} instead of an array", shown(json))));
     };
-    let elements = elements.iter().enumerate();
-    let elements =
-        elements.map(|(index, json)| read(&element.value, json).map_err(|error| error.in_element(index)));
+    let elements = elements.iter().enumerate().map(|(index, json)| read_element(element, index, json));
     elements.collect::<Result<_>>().map(Value::List)
 }
 
@@ -124,11 +121,13 @@ fn read_map(map: &MapLayout, json: &Json) -> Result<Value> {
             let reason = format!("{} instead of [key, value]", shown(json));
             return Err(Error::value(reason).in_element(index));
         };
-        let key = read(&map.keys.value, key).map_err(|error| error.within(Step::Key(index)))?;
-        let value = read(&map.values.value, value).map_err(|error| error.within(Step::Value(index)))?;
-        Ok((key, value))
+        Ok((read_element(&map.keys, index, key)?, read_element(&map.values, index, value)?))
     });
     entries.collect::<Result<_>>().map(Value::Map)
+}
+
+fn read_element(element: &ElementLayout, index: usize, json: &Json) -> Result<Value> {
+    read(&element.value, json).map_err(|error| element.within(index, error))
 }
 
 fn integer<T: TryFrom<i64>>(layout: &ValueLayout, json: &Json) -> Result<T> {
@@ -241,19 +240,20 @@ fn write_struct(layout: &RowLayout, values: &[Value]) -> Result<Json> {
 }
 
 fn write_list(element: &ElementLayout, values: &[Value]) -> Result<Json> {
-    let elements = values.iter().enumerate();
-    let elements =
-        elements.map(|(index, value)| write(&element.value, value).map_err(|error| error.in_element(index)));
+    let elements = values.iter().enumerate().map(|(index, value)| write_element(element, index, value));
     elements.collect::<Result<_>>().map(Json::Array)
 }
 
 fn write_map(map: &MapLayout, entries: &[(Value, Value)]) -> Result<Json> {
     let entries = entries.iter().enumerate().map(|(index, (key, value))| {
-        let key = write(&map.keys.value, key).map_err(|error| error.within(Step::Key(index)))?;
-        let value = write(&map.values.value, value).map_err(|error| error.within(Step::Value(index)))?;
+        let (key, value) = (write_element(&map.keys, index, key)?, write_element(&map.values, index, value)?);
         Ok(Json::Array(vec![key, value]))
     });
     entries.collect::<Result<_>>().map(Json::Array)
+}
+
+fn write_element(element: &ElementLayout, index: usize, value: &Value) -> Result<Json> {
+    write(&element.value, value).map_err(|error| element.within(index, error))
 }
 
 fn write_float(value: f64) -> Json {

@@ -78,7 +78,7 @@ impl<'a> ArrayRef<'a> {
         match self.cell(index)? {
             Some(cell) => match T::from_cell(cell) {
                 Ok(value) => Ok(Some(value)),
-                Err(error) => Err(error.in_element(index)),
+                Err(error) => Err(self.element.within(index, error)),
             },
             None => Ok(None),
         }

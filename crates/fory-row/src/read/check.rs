@@ -1,4 +1,3 @@
-use crate::error::Step;
 use crate::layout::ValueLayout;
 use crate::value::Budget;
 use crate::{ArrayRef, DecodeOptions, Image, Layout, MapRef, Result, Row, ValueRef};
@@ -61,23 +60,13 @@ fn check_list(list: ArrayRef<'_>, budget: &mut Budget) -> Result<()> {
     }
     (0..list.len()).try_for_each(|index| {
         let value = list.value(index)?;
-        check_value(value, budget).map_err(|error| error.in_element(index))
+        check_value(value, budget).map_err(|error| list.element().within(index, error))
     })
 }
 
 fn check_map(map: MapRef<'_>, budget: &mut Budget) -> Result<()> {
-    let within = |step: fn(usize) -> Step, array: ArrayRef<'_>, budget: &mut Budget| {
-        budget.spend(array.raw().geometry().elements_end)?;
-        if array.element().value.is_number() {
-            return Ok(());
-        }
-        (0..array.len()).try_for_each(|index| {
-            let value = array.get(index)?.unwrap_or(ValueRef::Null);
-            check_value(value, budget).map_err(|error| error.within(step(index)))
-        })
-    };
-    within(Step::Key, map.keys(), budget)?;
-    within(Step::Value, map.values(), budget)
+    check_list(map.keys(), budget)?;
+    check_list(map.values(), budget)
 }
 
 impl ValueLayout {

@@ -1,4 +1,3 @@
-use crate::error::Step;
 use crate::layout::{FieldLayout, RowLayout};
 use crate::raw::{self, Slot};
 use crate::{Cell, Error, ErrorKind, FromCell, Layout, Result, ValueRef};
@@ -158,12 +157,4 @@ fn no_name(name: &str, fields: &[FieldLayout]) -> Error {
     let names = fields.iter().take(SHOWN).map(|field| field.name.as_str()).collect::<Vec<_>>().join(", ");
     let more = if fields.len() > SHOWN { ", …" } else { "" };
     Error::new(ErrorKind::Type, format!("there is no field {name}; there are {names}{more}"))
-}
-
-impl Error {
-    /// The same error, met inside of element `index` of a list.
-    #[cold]
-    pub(crate) fn in_element(self, index: usize) -> Self {
-        self.within(Step::Element(index))
-    }
 }

@@ -2,6 +2,7 @@ use std::marker::PhantomData;
 
 use zerocopy::FromBytes;
 
+use crate::error::Step;
 use crate::geometry::{ElementShape, MAX_IMAGE, Widths};
 use crate::raw::{RawArray, Slot};
 use crate::read::Primitive;
@@ -64,7 +65,7 @@ impl<'a, T: RowType, F: RowFormat> List<'a, T, F> {
                 format!("there is no element {index}: the list has {len}"),
             ));
         }
-        self.element(index, true)
+        self.element(index, true, Step::Element)
     }
 
     /// The elements in order.
@@ -91,7 +92,12 @@ impl<'a, T: RowType, F: RowFormat> List<'a, T, F> {
 
     /// Element `index`, which is there. It can only be null where `nulls` says so.
     #[inline]
-    fn element(&self, index: usize, nulls: bool) -> Result<T::View<'a, F>> {
+    pub(crate) fn element(
+        &self,
+        index: usize,
+        nulls: bool,
+        step: fn(usize) -> Step,
+    ) -> Result<T::View<'a, F>> {
         let view = if nulls && self.raw.is_null(index) {
             T::null_view::<F>()
         } else {
@@ -99,7 +105,7 @@ impl<'a, T: RowType, F: RowFormat> List<'a, T, F> {
         };
         match view {
             Ok(view) => Ok(view),
-            Err(error) => Err(error.in_element(index)),
+            Err(error) => Err(error.within(step(index))),
         }
     }
 }
@@ -114,7 +120,7 @@ impl<'a, T: RowType, F: RowFormat> Iterator for ListIter<'a, T, F> {
             return None;
         }
         self.next = index + 1;
-        Some(self.list.element(index, self.nulls))
+        Some(self.list.element(index, self.nulls, Step::Element))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -150,6 +156,7 @@ pub(crate) fn write_array<'v, T: RowType + 'v, F: RowFormat>(
     image: &mut Image<'_>,
     shape: ElementShape,
     values: impl ExactSizeIterator<Item = &'v T>,
+    step: fn(usize) -> Step,
 ) -> Result<usize> {
     let Some(geometry) = shape.array(values.len()) else {
         return Err(Error::value("a list of more than 2 GiB"));
@@ -162,7 +169,7 @@ pub(crate) fn write_array<'v, T: RowType + 'v, F: RowFormat>(
             if value.is_null() {
                 array.set_bit(geometry.bitmap, index)?;
             } else if let Err(error) = value.write::<F>(array, slot) {
-                return Err(error.in_element(index));
+                return Err(error.within(step(index)));
             }
             slot += shape.stride();
         }
@@ -175,6 +182,7 @@ pub(crate) fn write_array<'v, T: RowType + 'v, F: RowFormat>(
 pub(crate) fn elements<'a, T: FromRow<'a>, F: RowFormat>(
     raw: &RawArray<'a>,
     budget: &mut Budget,
+    step: fn(usize) -> Step,
     mut take: impl FnMut(T),
 ) -> Result<()> {
     let nulls = raw.has_nulls();
@@ -186,7 +194,7 @@ pub(crate) fn elements<'a, T: FromRow<'a>, F: RowFormat>(
         };
         match value {
             Ok(value) => take(value),
-            Err(error) => return Err(error.in_element(index)),
+            Err(error) => return Err(error.within(step(index))),
         }
     }
     Ok(())
@@ -216,7 +224,7 @@ macro_rules! list {
             #[inline]
             fn write<F: RowFormat>(&self, image: &mut Image<'_>, slot: usize) -> Result<()> {
                 let at = image.end();
-                let size = write_array::<T, F>(image, shape::<T, F>(), self.iter())?;
+                let size = write_array::<T, F>(image, shape::<T, F>(), self.iter(), Step::Element)?;
                 image.refer(slot, at, size)
             }
 
@@ -242,7 +250,7 @@ impl<'a, T: FromRow<'a>> FromRow<'a> for Vec<T> {
         // Before the vector is made: it is as long as the count says.
         budget.spend(list.raw().geometry().elements_end)?;
         let mut values = Self::with_capacity(list.len());
-        elements::<T, F>(list.raw(), budget, |value| values.push(value))?;
+        elements::<T, F>(list.raw(), budget, Step::Element, |value| values.push(value))?;
         Ok(values)
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
 
+use crate::error::Step;
 use crate::geometry::{ElementShape, Widths};
 use crate::raw::{RawMap, Slot};
 use crate::schema::hash_step;
@@ -70,7 +71,8 @@ impl<'a, K: RowType, V: RowType, F: RowFormat> Iterator for MapIter<'a, K, V, F>
             return None;
         }
         self.next = index + 1;
-        Some(self.map.keys.get(index).and_then(|key| Ok((key, self.map.values.get(index)?))))
+        let key = self.map.keys.element(index, false, Step::Key);
+        Some(key.and_then(|key| Ok((key, self.map.values.element(index, true, Step::Value)?))))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -126,8 +128,8 @@ fn write_map<'v, K: RowType + 'v, V: RowType + 'v, F: RowFormat>(
 ) -> Result<()> {
     let (key, value) = shapes::<K, V, F>();
     image.nested(slot, KEYS_SIZE, |map| {
-        let size = write_array::<K, F>(map, key, keys)?;
-        write_array::<V, F>(map, value, values)?;
+        let size = write_array::<K, F>(map, key, keys, Step::Key)?;
+        write_array::<V, F>(map, value, values, Step::Value)?;
         map.put(0, (size as u64).to_le_bytes())
     })
 }
@@ -142,9 +144,9 @@ fn entries<'a, K: FromRow<'a>, V: FromRow<'a>, F: RowFormat>(
     budget.spend(raw.keys.geometry().elements_end)?;
     budget.spend(raw.values.geometry().elements_end)?;
     let mut keys = Vec::with_capacity(raw.keys.len());
-    elements::<K, F>(&raw.keys, budget, |key| keys.push(key))?;
+    elements::<K, F>(&raw.keys, budget, Step::Key, |key| keys.push(key))?;
     let mut keys = keys.into_iter();
-    elements::<V, F>(&raw.values, budget, |value| {
+    elements::<V, F>(&raw.values, budget, Step::Value, |value| {
         if let Some(key) = keys.next() {
             take(key, value);
         }

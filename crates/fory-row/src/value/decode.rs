@@ -1,4 +1,3 @@
-use crate::error::Step;
 use crate::{ArrayRef, Error, ErrorKind, Image, Layout, MapRef, Result, Row, Value, ValueRef};
 
 /// How much a decode may make of the bytes it is given.
@@ -136,22 +135,24 @@ impl Value {
         let mut values = Vec::with_capacity(list.len());
         for index in 0..list.len() {
             let value = list.value(index)?;
-            values.push(Self::owned(value, budget).map_err(|error| error.in_element(index))?);
+            values.push(Self::element(list, index, value, budget)?);
         }
         Ok(values)
     }
 
+    /// An element of `list`.
+    fn element(list: ArrayRef<'_>, index: usize, value: ValueRef<'_>, budget: &mut Budget) -> Result<Self> {
+        Self::owned(value, budget).map_err(|error| list.element().within(index, error))
+    }
+
     fn from_map(map: MapRef<'_>, budget: &mut Budget) -> Result<Self> {
-        let at = |step: fn(usize) -> Step| move |index: usize, error: Error| error.within(step(index));
-        let (in_key, in_value) = (at(Step::Key), at(Step::Value));
-        budget.spend(map.keys().raw().geometry().elements_end)?;
-        budget.spend(map.values().raw().geometry().elements_end)?;
+        let (keys, values) = (map.keys(), map.values());
+        budget.spend(keys.raw().geometry().elements_end)?;
+        budget.spend(values.raw().geometry().elements_end)?;
         let mut entries = Vec::with_capacity(map.len());
         for index in 0..map.len() {
-            let key =
-                map.key(index).and_then(|key| Self::owned(key, budget)).map_err(|e| in_key(index, e))?;
-            let value = map.values().value(index).and_then(|value| Self::owned(value, budget));
-            entries.push((key, value.map_err(|e| in_value(index, e))?));
+            let key = Self::element(keys, index, map.key(index)?, budget)?;
+            entries.push((key, Self::element(values, index, values.value(index)?, budget)?));
         }
         Ok(Self::Map(entries))
     }

@@ -153,8 +153,8 @@ impl ElementLayout {
     pub(crate) fn encoded_len<'v>(&self, values: impl ExactSizeIterator<Item = &'v Value>) -> Result<usize> {
         let Some(geometry) = self.shape.array(values.len()) else { return Ok(usize::MAX) };
         values.enumerate().try_fold(geometry.fixed_end(), |len, (index, value)| {
-            let variable =
-                self.value.variable_len(self.shape.format, value).map_err(|e| e.in_element(index))?;
+            let variable = self.value.variable_len(self.shape.format, value);
+            let variable = variable.map_err(|error| self.within(index, error))?;
             Ok(len.saturating_add(variable))
         })
     }

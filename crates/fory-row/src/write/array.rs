@@ -124,7 +124,7 @@ impl<'w> ArrayWriter<'w> {
 
     pub(crate) fn push_null(&mut self) -> Result<()> {
         if !self.element.nullable {
-            return Err(Error::value("null, and not nullable").in_element(self.next));
+            return Err(self.element.within(self.next, Error::value("null, and not nullable")));
         }
         if self.next == self.len {
             return Err(too_many(self.len));
@@ -142,7 +142,7 @@ impl<'w> ArrayWriter<'w> {
         let slot = self.start + self.geometry.elements + self.next * self.element.shape.stride();
         let place = Place { buffer: &mut *self.buffer, start: self.start, slot, value: &self.element.value };
         if let Err(error) = write(place) {
-            return Err(error.in_element(self.next));
+            return Err(self.element.within(self.next, error));
         }
         self.next += 1;
         Ok(())
