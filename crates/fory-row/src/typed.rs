@@ -157,7 +157,7 @@ pub trait ForyRow: RowType {
 
     /// The row as bytes of its own.
     fn to_row<F: RowFormat>(&self) -> Result<Vec<u8>> {
-        let mut buffer = Vec::with_capacity(self.encoded_len::<F>().min(MAX_IMAGE));
+        let mut buffer = vec![];
         self.write_row::<F>(&mut buffer)?;
         Ok(buffer)
     }

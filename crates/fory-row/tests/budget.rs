@@ -107,3 +107,23 @@ fn references_that_overlap_run_out_of_budget() -> Outcome {
     }
     Ok(())
 }
+
+#[derive(Debug, ForyRow)]
+struct Large {
+    list: Vec<[Option<Vec<u8>>; 10_000]>,
+}
+
+/// A reference takes eight bytes, and the array that it refers to 240 kB in Rust: memory for all that the count tells of
+/// would be 240 GB.
+#[test]
+fn memory_is_not_taken_for_what_is_only_announced() -> Outcome {
+    const COUNT: usize = 1_000_000;
+    let layout = Layout::new(Large::schema()?, Format::Standard)?;
+    let mut bytes = vec![];
+    layout.write_row(&mut bytes, |row| {
+        row.list("list", COUNT, |list| (0..COUNT).try_for_each(|_| list.push_list(0, |_| Ok(()))))
+    })?;
+    let error = Large::from_row::<Standard>(&bytes).err().ok_or("empty lists became full arrays")?;
+    assert_eq!(error.to_string(), "malformed row: field list[0]: a list of 0 elements instead of 10000");
+    Ok(())
+}

@@ -246,19 +246,25 @@ list! {
 impl<'a, T: FromRow<'a>> FromRow<'a> for Vec<T> {
     #[inline]
     fn from_slot<F: RowFormat>(slot: Slot<'a>, budget: &mut Budget) -> Result<Self> {
-        let list = List::<T, F>::open(slot.payload()?)?;
-        // Before the vector is made: it is as long as the count says.
-        budget.spend(list.raw().geometry().elements_end)?;
-        let mut values = Self::with_capacity(list.len());
-        elements::<T, F>(list.raw(), budget, Step::Element, |value| values.push(value))?;
-        Ok(values)
+        vec_of::<T, F>(List::<T, F>::open(slot.payload()?)?.raw(), budget)
     }
 }
 
 impl<'a, T: FromRow<'a>, const N: usize> FromRow<'a> for [T; N] {
     fn from_slot<F: RowFormat>(slot: Slot<'a>, budget: &mut Budget) -> Result<Self> {
-        let values = Vec::<T>::from_slot::<F>(slot, budget)?;
-        let len = values.len();
-        values.try_into().map_err(|_| Error::malformed(format!("a list of {len} elements instead of {N}")))
+        let list = List::<T, F>::open(slot.payload()?)?;
+        let wrong = |len| Error::malformed(format!("a list of {len} elements instead of {N}"));
+        if list.len() != N {
+            return Err(wrong(list.len()));
+        }
+        vec_of::<T, F>(list.raw(), budget)?.try_into().map_err(|values: Vec<T>| wrong(values.len()))
     }
+}
+
+#[inline]
+fn vec_of<'a, T: FromRow<'a>, F: RowFormat>(raw: &RawArray<'a>, budget: &mut Budget) -> Result<Vec<T>> {
+    budget.spend(raw.geometry().elements_end)?;
+    let mut values = budget.vec(raw.len());
+    elements::<T, F>(raw, budget, Step::Element, |value| values.push(value))?;
+    Ok(values)
 }

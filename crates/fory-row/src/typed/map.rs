@@ -143,7 +143,7 @@ fn entries<'a, K: FromRow<'a>, V: FromRow<'a>, F: RowFormat>(
     let raw = open::<K, V, F>(slot.payload()?)?;
     budget.spend(raw.keys.geometry().elements_end)?;
     budget.spend(raw.values.geometry().elements_end)?;
-    let mut keys = Vec::with_capacity(raw.keys.len());
+    let mut keys = budget.vec(raw.keys.len());
     elements::<K, F>(&raw.keys, budget, Step::Key, |key| keys.push(key))?;
     let mut keys = keys.into_iter();
     elements::<V, F>(&raw.values, budget, Step::Value, |value| {

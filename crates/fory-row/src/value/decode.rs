@@ -33,6 +33,13 @@ impl Budget {
         Self { left: len.saturating_mul(options.expansion).saturating_add(options.slack) }
     }
 
+    /// A vector for `count` values, with memory for all of them where the budget would pay for that: a Rust value can
+    /// be much larger than its slot, so that a count that fits the bytes can still ask for far too much.
+    #[inline]
+    pub(crate) fn vec<T>(&self, count: usize) -> Vec<T> {
+        Vec::with_capacity(count.min(self.left / size_of::<T>().max(1)))
+    }
+
     /// Takes `bytes` from it, or fails.
     #[inline]
     pub fn spend(&mut self, bytes: usize) -> Result<()> {
@@ -130,9 +137,8 @@ impl Value {
     }
 
     fn from_array(list: ArrayRef<'_>, budget: &mut Budget) -> Result<Vec<Self>> {
-        // Before the vector is made: it is as long as the count says.
         budget.spend(list.raw().geometry().elements_end)?;
-        let mut values = Vec::with_capacity(list.len());
+        let mut values = budget.vec(list.len());
         for index in 0..list.len() {
             let value = list.value(index)?;
             values.push(Self::element(list, index, value, budget)?);
@@ -149,7 +155,7 @@ impl Value {
         let (keys, values) = (map.keys(), map.values());
         budget.spend(keys.raw().geometry().elements_end)?;
         budget.spend(values.raw().geometry().elements_end)?;
-        let mut entries = Vec::with_capacity(map.len());
+        let mut entries = budget.vec(map.len());
         for index in 0..map.len() {
             let key = Self::element(keys, index, map.key(index)?, budget)?;
             entries.push((key, Self::element(values, index, values.value(index)?, budget)?));
