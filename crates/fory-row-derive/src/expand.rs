@@ -2,7 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote};
-use syn::visit_mut::{self, VisitMut};
+use syn::visit_mut::VisitMut;
 use syn::{Lifetime, Type};
 
 use crate::input::Row;
@@ -18,6 +18,7 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
     let types = fields.iter().map(|field| field.ty).collect::<Vec<_>>();
     // Widths and views are the same for all lifetimes, and constants cannot name one.
     let statics = fields.iter().map(|field| without_lifetimes(field.ty)).collect::<Vec<_>>();
+    let static_self = without_lifetimes(&syn::parse_quote!(#name #type_generics));
     let visibilities = fields.iter().map(|field| field.visibility);
     let names = fields.iter().map(|field| field.name.as_str()).collect::<Vec<_>>();
     let indices = (0..count).collect::<Vec<_>>();
@@ -70,6 +71,8 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             );
         }
 
+        const _: () = #derive::check_depth(<#static_self as #krate::RowType>::DEPTH);
+
         #[automatically_derived]
         impl<'__row, __F: #krate::RowFormat> #krate::RowView<'__row> for #view<'__row, __F> {
             #[inline]
@@ -84,8 +87,7 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             }
         }
 
-        // Nobody reads all fields lazily.
-        #[allow(dead_code)]
+        #[allow(dead_code, reason = "nobody reads all fields lazily")]
         #[automatically_derived]
         impl<'__row, __F: #krate::RowFormat> #view<'__row, __F> {
             #(
@@ -109,6 +111,7 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
         impl #impl_generics #krate::RowType for #name #type_generics #where_clause {
             type View<'__view, __F: #krate::RowFormat> = #view<'__view, __F>;
             const WIDTHS: #derive::Widths = #derive::struct_widths(<__Places<#krate::Compact>>::ALL.row);
+            const DEPTH: usize = #derive::struct_depth(&[#(<#statics as #krate::RowType>::DEPTH),*]);
 
             fn data_type() -> #krate::DataType {
                 #krate::DataType::Struct(::std::vec![#(
@@ -250,10 +253,6 @@ fn without_lifetimes(ty: &Type) -> Type {
     impl VisitMut for Static {
         fn visit_lifetime_mut(&mut self, lifetime: &mut Lifetime) {
             *lifetime = Lifetime::new("'static", lifetime.span());
-        }
-
-        fn visit_type_reference_mut(&mut self, reference: &mut syn::TypeReference) {
-            visit_mut::visit_type_reference_mut(self, reference);
         }
     }
     let mut ty = ty.clone();

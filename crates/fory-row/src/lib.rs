@@ -216,9 +216,44 @@ mod typed;
 mod value;
 mod write;
 
-/// # What is refused
-///
-/// What cannot be a row does not compile.
+#[cfg(feature = "derive")]
+#[doc(inline)]
+pub use fory_row_derive::ForyRow;
+
+#[cfg(feature = "arrow")]
+pub use arrow::{BatchRows, Rows, RowsIter};
+pub use error::{Error, ErrorKind, Result};
+pub use format::{Compact, Format, RowFormat, Standard};
+pub use frame::Frame;
+pub use image::Image;
+pub use inspect::{Region, RegionKind};
+pub use layout::Layout;
+pub use read::{ArrayRef, Cell, Elements, FieldIndex, FromCell, MapRef, Primitive, Row, ValueRef};
+pub use scalar::{Date, Decimal, Duration, Float16, Scalar, Timestamp};
+pub use schema::{DataType, Field, MAX_DEPTH, MAX_FIELDS, Schema, SchemaLimits};
+pub use stream::{RowStreamReader, RowStreamWriter, StreamOptions};
+pub use typed::{ForyRow, FromRow, FromRowBytes, List, ListIter, Map, MapIter, RowType, RowView};
+pub use value::{DecodeOptions, Value};
+pub use write::{ArrayWriter, RowWriter};
+
+/// What derived code calls. Not for use by hand, and not covered by version numbers.
+#[doc(hidden)]
+pub mod derive {
+    pub use crate::geometry::{RowGeometry, StructGeometry, Widths};
+    pub use crate::raw::{Slot, bit, check_row};
+    pub use crate::typed::{Image, struct_bytes};
+    pub use crate::typed::{
+        check_depth, field, from_field, hash_type, struct_depth, struct_widths, write_field,
+    };
+    pub use crate::value::Budget;
+}
+
+/// The examples of the README, run as tests.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../README.md")]
+pub struct Readme;
+
+/// What the macro refuses.
 ///
 /// A struct whose fields have no names, a struct without fields, an enum:
 ///
@@ -268,6 +303,15 @@ mod write;
 /// }
 /// ```
 ///
+/// A struct that holds itself, because a schema is a tree that ends:
+///
+/// ```compile_fail,E0391
+/// #[derive(fory_row::ForyRow)]
+/// struct Node {
+///     children: Vec<Node>,
+/// }
+/// ```
+///
 /// A type that the format does not have, such as an unsigned integer, and keys of a map that could be null:
 ///
 /// ```compile_fail,E0277
@@ -283,36 +327,5 @@ mod write;
 ///     names: std::collections::BTreeMap<Option<String>, i32>,
 /// }
 /// ```
-#[cfg(feature = "derive")]
-#[doc(inline)]
-pub use fory_row_derive::ForyRow;
-
-#[cfg(feature = "arrow")]
-pub use arrow::{BatchRows, Rows, RowsIter};
-pub use error::{Error, ErrorKind, Result};
-pub use format::{Compact, Format, RowFormat, Standard};
-pub use frame::Frame;
-pub use image::Image;
-pub use inspect::{Region, RegionKind};
-pub use layout::Layout;
-pub use read::{ArrayRef, Cell, Elements, FieldIndex, FromCell, MapRef, Primitive, Row, ValueRef};
-pub use scalar::{Date, Decimal, Duration, Float16, Scalar, Timestamp};
-pub use schema::{DataType, Field, MAX_DEPTH, MAX_FIELDS, Schema, SchemaLimits};
-pub use stream::{RowStreamReader, RowStreamWriter, StreamOptions};
-pub use typed::{ForyRow, FromRow, FromRowBytes, List, ListIter, Map, MapIter, RowType, RowView};
-pub use value::{DecodeOptions, Value};
-pub use write::{ArrayWriter, RowWriter};
-
-/// What derived code calls. Not for use by hand, and not covered by version numbers.
-#[doc(hidden)]
-pub mod derive {
-    pub use crate::geometry::{RowGeometry, StructGeometry, Widths};
-    pub use crate::raw::{Slot, bit, check_row};
-    pub use crate::typed::{Image, field, from_field, hash_type, struct_bytes, struct_widths, write_field};
-    pub use crate::value::Budget;
-}
-
-/// The example of the README, run as a test.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-pub struct Readme;
+#[cfg(all(doctest, feature = "derive"))]
+pub struct Refused;

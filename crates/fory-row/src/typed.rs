@@ -16,7 +16,7 @@ mod view;
 pub use image::{Image, struct_bytes};
 pub use list::{List, ListIter};
 pub use map::{Map, MapIter};
-pub use row::{field, from_field, hash_type, struct_widths, write_field};
+pub use row::{check_depth, field, from_field, hash_type, struct_depth, struct_widths, write_field};
 pub use view::RowView;
 
 use crate::geometry::{MAX_IMAGE, RowGeometry, Widths};
@@ -56,6 +56,9 @@ pub trait RowType {
     const WIDTHS: Widths;
     #[doc(hidden)]
     const NULLABLE: bool = false;
+    /// Levels of nesting, of which a type without parts is one.
+    #[doc(hidden)]
+    const DEPTH: usize = 1;
 
     /// The type of the field.
     fn data_type() -> DataType;
@@ -198,6 +201,7 @@ impl<T: RowType> RowType for Option<T> {
     type View<'a, F: RowFormat> = Option<T::View<'a, F>>;
     const WIDTHS: Widths = T::WIDTHS;
     const NULLABLE: bool = true;
+    const DEPTH: usize = T::DEPTH;
 
     fn data_type() -> DataType {
         T::data_type()

@@ -205,6 +205,7 @@ macro_rules! list {
         impl<T: RowType $(, const $n: usize)?> RowType for $type {
             type View<'a, F: RowFormat> = List<'a, T, F>;
             const WIDTHS: Widths = Widths::VARIABLE;
+            const DEPTH: usize = T::DEPTH + 1;
 
             fn data_type() -> DataType {
                 DataType::list(T::data_type(), T::NULLABLE)

@@ -6,7 +6,7 @@ use crate::geometry::{ElementShape, Widths};
 use crate::raw::{RawMap, Slot};
 use crate::schema::hash_step;
 use crate::typed::list::{array_len, elements, shape, write_array};
-use crate::typed::{FromRow, Image, List, RowType};
+use crate::typed::{FromRow, Image, List, RowType, struct_depth};
 use crate::value::Budget;
 use crate::{DataType, Result, RowFormat, Standard};
 
@@ -159,6 +159,7 @@ const KEYS_SIZE: usize = 8;
 impl<K: RowType, V: RowType> RowType for BTreeMap<K, V> {
     type View<'a, F: RowFormat> = Map<'a, K, V, F>;
     const WIDTHS: Widths = widths::<K>();
+    const DEPTH: usize = struct_depth(&[K::DEPTH, V::DEPTH]);
 
     fn data_type() -> DataType {
         data_type::<K, V>()
@@ -197,6 +198,7 @@ impl<'a, K: FromRow<'a> + Ord, V: FromRow<'a>> FromRow<'a> for BTreeMap<K, V> {
 impl<K: RowType + Ord + Hash, V: RowType, S: BuildHasher> RowType for HashMap<K, V, S> {
     type View<'a, F: RowFormat> = Map<'a, K, V, F>;
     const WIDTHS: Widths = widths::<K>();
+    const DEPTH: usize = struct_depth(&[K::DEPTH, V::DEPTH]);
 
     fn data_type() -> DataType {
         data_type::<K, V>()

@@ -5,7 +5,7 @@ use crate::raw::{self, Slot};
 use crate::schema::hash_step;
 use crate::typed::{FromRow, Image, RowType};
 use crate::value::Budget;
-use crate::{Result, RowFormat};
+use crate::{MAX_DEPTH, Result, RowFormat};
 
 const STRUCT_ID: u8 = 27;
 
@@ -17,6 +17,26 @@ pub const fn hash_type(hash: i64) -> i64 {
 /// The widths of a struct: a row of its own, or in compact rows in place if it is of fixed width.
 pub const fn struct_widths(compact: RowGeometry) -> Widths {
     Widths { standard: None, compact: compact.inline }
+}
+
+/// The levels of nesting of what has parts of `depths`.
+#[expect(clippy::indexing_slicing, reason = "evaluated while compiling")]
+pub const fn struct_depth(depths: &[usize]) -> usize {
+    let mut deepest = 0;
+    let mut i = 0;
+    while i < depths.len() {
+        if depths[i] > deepest {
+            deepest = depths[i];
+        }
+        i += 1;
+    }
+    deepest + 1
+}
+
+/// Refuses, while compiling, a row whose schema would be refused. Asking for the depth of a struct that holds itself is
+/// an error already.
+pub const fn check_depth(depth: usize) {
+    assert!(depth <= MAX_DEPTH + 1, "a row of more than 64 levels of nesting");
 }
 
 /// The value of a field, lazily.
