@@ -1,17 +1,16 @@
 //! The code that is made.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 use syn::visit_mut::VisitMut;
 use syn::{Lifetime, Type};
 
 use crate::input::Row;
 
 pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
-    let Row { name, visibility, generics, krate, fields } = row;
+    let Row { name, visibility, generics, view, krate, fields } = row;
     let derive = quote!(#krate::derive);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
-    let view = format_ident!("{}View", name);
     let count = fields.len();
 
     let idents = fields.iter().map(|field| field.ident).collect::<Vec<_>>();

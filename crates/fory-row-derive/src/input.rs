@@ -1,6 +1,7 @@
 //! What the macro is told: the struct, its fields and their attributes.
 
 use proc_macro2::Span;
+use quote::format_ident;
 use syn::ext::IdentExt;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -12,6 +13,8 @@ pub(crate) struct Row<'i> {
     pub(crate) name: &'i Ident,
     pub(crate) visibility: &'i Visibility,
     pub(crate) generics: &'i Generics,
+    /// The name of its view.
+    pub(crate) view: Ident,
     /// Where the crate `fory_row` is.
     pub(crate) krate: Path,
     pub(crate) fields: Vec<Field<'i>>,
@@ -49,11 +52,14 @@ impl<'i> Row<'i> {
             }
         }
         let mut krate = syn::parse_str("::fory_row")?;
+        let mut view = format_ident!("{}View", input.ident);
         for meta in attributes(&input.attrs)? {
             match &meta {
                 Meta::NameValue(pair) if pair.path.is_ident("crate") => krate = path(&pair.value)?,
+                Meta::NameValue(pair) if pair.path.is_ident("view") => view = name(&pair.value)?,
                 other => {
-                    return Err(Error::new(other.span(), "unknown attribute: a struct takes crate = path"));
+                    let text = "unknown attribute: a struct takes crate = path and view = Name";
+                    return Err(Error::new(other.span(), text));
                 }
             }
         }
@@ -66,7 +72,14 @@ impl<'i> Row<'i> {
                 ));
             }
         }
-        Ok(Self { name: &input.ident, visibility: &input.vis, generics: &input.generics, krate, fields })
+        Ok(Self {
+            name: &input.ident,
+            visibility: &input.vis,
+            generics: &input.generics,
+            view,
+            krate,
+            fields,
+        })
     }
 }
 
@@ -109,6 +122,14 @@ fn text(value: &Expr) -> Result<String> {
     }
 }
 
+fn name(value: &Expr) -> Result<Ident> {
+    match value {
+        Expr::Path(path) => path.path.require_ident().cloned(),
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => text.parse(),
+        other => Err(Error::new(other.span(), "needs the name of a type")),
+    }
+}
+
 fn path(value: &Expr) -> Result<Path> {
     match value {
         Expr::Path(path) => Ok(path.path.clone()),
@@ -137,7 +158,11 @@ mod tests {
                 "struct Pose<const N: usize> { x: [f32; N] }",
                 "ForyRow takes lifetimes only: offsets are worked out when the struct is compiled",
             ),
-            ("#[fory(version = 1)] struct Pose { x: f32 }", "unknown attribute: a struct takes crate = path"),
+            (
+                "#[fory(version = 1)] struct Pose { x: f32 }",
+                "unknown attribute: a struct takes crate = path and view = Name",
+            ),
+            ("#[fory(view = 7)] struct Pose { x: f32 }", "needs the name of a type"),
             (
                 "struct Pose { #[fory(skip)] x: f32 }",
                 "unknown attribute: a field takes nullable and rename = \"name\"",
@@ -159,7 +184,7 @@ mod tests {
     #[test]
     fn names_and_attributes_are_read() -> Result<()> {
         let input = syn::parse_str::<DeriveInput>(
-            "#[fory(crate = demilance::row)] struct Pose<'a> {
+            "#[fory(crate = demilance::row, view = Seen)] struct Pose<'a> {
                 /// Which.
                 r#type: &'a str,
                 #[fory(nullable, rename = \"Y\")] y: f32,
@@ -168,6 +193,7 @@ mod tests {
         let row = Row::parse(&input)?;
         let krate = row.krate.segments.iter().map(|segment| segment.ident.to_string());
         assert_eq!(krate.collect::<Vec<_>>(), ["demilance", "row"]);
+        assert_eq!(row.view, "Seen");
         let fields = row.fields.iter().map(|field| (field.name.as_str(), field.nullable, field.docs.len()));
         assert_eq!(fields.collect::<Vec<_>>(), [("type", false, 1), ("Y", true, 0)]);
         Ok(())

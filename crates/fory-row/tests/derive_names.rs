@@ -147,6 +147,23 @@ fn getters_are_as_visible_as_fields() -> Outcome {
     Ok(())
 }
 
+#[derive(Debug, PartialEq, ForyRow)]
+#[fory(view = SeenRaw)]
+struct Viewed {
+    x: i8,
+}
+
+#[derive(Debug, PartialEq)]
+struct ViewedView(i8);
+
+#[test]
+fn the_view_may_be_called_otherwise() -> Outcome {
+    let row = Viewed { x: 3 }.to_row::<Standard>()?;
+    let view: SeenRaw<'_> = Viewed::view_row::<Standard>(&row)?;
+    assert_eq!(ViewedView(view.x()?), ViewedView(3));
+    Ok(())
+}
+
 /// The crate under another name.
 mod renamed {
     pub(super) use fory_row as rows;
