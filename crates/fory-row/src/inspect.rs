@@ -1,6 +1,6 @@
 //! What every byte of a row is.
 
-mod text;
+pub(crate) mod text;
 mod walk;
 
 use std::fmt;

@@ -3,6 +3,7 @@
 mod array;
 mod cell;
 mod check;
+mod debug;
 mod map;
 mod row;
 

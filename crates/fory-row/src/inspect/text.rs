@@ -5,8 +5,8 @@ use crate::ValueRef;
 /// As many characters, bytes, or names are shown.
 const SHOWN: usize = 40;
 
-/// A value without parts.
-pub(super) fn of(value: ValueRef<'_>) -> String {
+/// A value, and of one with parts how many there are.
+pub(crate) fn of(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => "null".into(),
         ValueRef::Bool(value) => value.to_string(),
@@ -29,7 +29,10 @@ pub(super) fn of(value: ValueRef<'_>) -> String {
             let hex: String = bytes.iter().take(SHOWN / 2).map(|byte| format!("{byte:02x}")).collect();
             if bytes.len() > SHOWN / 2 { format!("{hex}… ({} bytes)", bytes.len()) } else { hex }
         }
-        ValueRef::List(_) | ValueRef::Map(_) | ValueRef::Struct(_) => String::new(),
+        ValueRef::List(list) => count(list.len(), "element"),
+        ValueRef::Map(map) if map.len() == 1 => "1 entry".into(),
+        ValueRef::Map(map) => format!("{} entries", map.len()),
+        ValueRef::Struct(row) => count(row.len(), "field"),
     }
 }
 

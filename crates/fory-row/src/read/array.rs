@@ -5,14 +5,14 @@ use crate::raw::RawArray;
 use crate::{Cell, Error, ErrorKind, FromCell, Layout, Result, ValueRef};
 
 /// A list: an array image whose count was checked against its bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct ArrayRef<'a> {
     raw: RawArray<'a>,
     element: &'a ElementLayout,
 }
 
 /// The elements of an [`ArrayRef`], in order, as values of one type.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Elements<'a, T> {
     array: ArrayRef<'a>,
     next: usize,
@@ -182,6 +182,12 @@ impl<'a, T: FromCell<'a>> Iterator for Elements<'a, T> {
 }
 
 impl<'a, T: FromCell<'a>> ExactSizeIterator for Elements<'a, T> {}
+
+impl<T> Clone for Elements<'_, T> {
+    fn clone(&self) -> Self {
+        Self { ..*self }
+    }
+}
 
 #[cold]
 fn no_element(index: usize, len: usize) -> Error {

@@ -7,7 +7,7 @@ use crate::{ArrayRef, Error, FromCell, Layout, Result};
 ///
 /// Nothing keeps a writer from writing a key twice; a view shows both entries, and what collects entries into a
 /// Rust map keeps the last.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct MapRef<'a> {
     keys: ArrayRef<'a>,
     values: ArrayRef<'a>,

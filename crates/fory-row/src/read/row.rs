@@ -5,7 +5,7 @@ use crate::{Cell, Error, ErrorKind, FromCell, Layout, Result, ValueRef};
 /// A row, or a struct in one: bytes whose length was checked, of which values are read one by one.
 ///
 /// Fields are known by their position in the schema, in both formats, or by their name.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Row<'a> {
     bytes: &'a [u8],
     layout: &'a RowLayout,

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::marker::PhantomData;
 
 use zerocopy::FromBytes;
@@ -12,14 +13,12 @@ use crate::value::Budget;
 use crate::{DataType, Error, ErrorKind, Result, RowFormat, Standard};
 
 /// A list of a row, of which elements are read one by one.
-#[derive(Debug, Clone, Copy)]
 pub struct List<'a, T, F = Standard> {
     raw: RawArray<'a>,
     element: PhantomData<fn() -> (T, F)>,
 }
 
 /// The elements of a [`List`], in order.
-#[derive(Debug, Clone)]
 pub struct ListIter<'a, T, F = Standard> {
     list: List<'a, T, F>,
     next: usize,
@@ -71,7 +70,7 @@ impl<'a, T: RowType, F: RowFormat> List<'a, T, F> {
     /// The elements in order.
     #[inline]
     pub fn iter(&self) -> ListIter<'a, T, F> {
-        ListIter { list: Self::from_raw(self.raw), next: 0, nulls: self.raw.has_nulls() }
+        ListIter { list: *self, next: 0, nulls: self.raw.has_nulls() }
     }
 
     /// The elements as they lie there, without a copy: `None` where one is null, where their address is not a
@@ -131,12 +130,52 @@ impl<'a, T: RowType, F: RowFormat> Iterator for ListIter<'a, T, F> {
 
 impl<T: RowType, F: RowFormat> ExactSizeIterator for ListIter<'_, T, F> {}
 
+impl<'a, T: RowType, F: RowFormat> IntoIterator for List<'a, T, F> {
+    type Item = Result<T::View<'a, F>>;
+    type IntoIter = ListIter<'a, T, F>;
+
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
 impl<'a, T: RowType, F: RowFormat> IntoIterator for &List<'a, T, F> {
     type Item = Result<T::View<'a, F>>;
     type IntoIter = ListIter<'a, T, F>;
 
+    #[inline]
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+// Derived, these would ask the same of the elements, of which a view holds none.
+
+impl<T, F> Clone for List<'_, T, F> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T, F> Copy for List<'_, T, F> {}
+
+impl<T, F> fmt::Debug for List<'_, T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("List").field("len", &self.raw.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T, F> Clone for ListIter<'_, T, F> {
+    fn clone(&self) -> Self {
+        Self { list: self.list, ..*self }
+    }
+}
+
+impl<T, F> fmt::Debug for ListIter<'_, T, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ListIter").field("list", &self.list).field("next", &self.next).finish_non_exhaustive()
     }
 }
 

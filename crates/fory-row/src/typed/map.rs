@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
 use crate::error::Step;
@@ -13,17 +14,16 @@ use crate::{DataType, Result, RowFormat, Standard};
 /// A map of a row, of which entries are read one by one, in the order in which they were written.
 ///
 /// Hostile rows can have a key twice: a view shows both entries, a Rust map gets the last.
-#[derive(Debug, Clone, Copy)]
 pub struct Map<'a, K, V, F = Standard> {
     keys: List<'a, K, F>,
     values: List<'a, V, F>,
 }
 
 /// The entries of a [`Map`], in order.
-#[derive(Debug, Clone)]
 pub struct MapIter<'a, K, V, F = Standard> {
     map: Map<'a, K, V, F>,
     next: usize,
+    nulls: bool,
 }
 
 impl<'a, K: RowType, V: RowType, F: RowFormat> Map<'a, K, V, F> {
@@ -55,10 +55,39 @@ impl<'a, K: RowType, V: RowType, F: RowFormat> Map<'a, K, V, F> {
 
     /// The entries in order.
     pub fn iter(&self) -> MapIter<'a, K, V, F> {
-        MapIter {
-            map: Map { keys: List::from_raw(*self.keys.raw()), values: List::from_raw(*self.values.raw()) },
-            next: 0,
+        MapIter { map: *self, next: 0, nulls: self.values.raw().has_nulls() }
+    }
+
+    /// The value of the last entry whose key is `key`, if there is one. Looks at all keys, from the last on.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use fory_row::{ForyRow, Standard};
+    ///
+    /// #[derive(ForyRow)]
+    /// struct Limits {
+    ///     speeds: BTreeMap<String, Option<f32>>,
+    /// }
+    ///
+    /// let speeds = [("arm".into(), Some(0.5)), ("base".into(), None)].into();
+    /// let bytes = Limits { speeds }.to_row::<Standard>()?;
+    /// let speeds = Limits::view_row::<Standard>(&bytes)?.speeds()?;
+    /// assert_eq!(speeds.get("arm")?, Some(Some(0.5)));
+    /// assert_eq!(speeds.get("base")?, Some(None));
+    /// assert_eq!(speeds.get("head")?, None);
+    /// # Ok::<(), fory_row::Error>(())
+    /// ```
+    pub fn get<Q>(&self, key: Q) -> Result<Option<V::View<'a, F>>>
+    where
+        K::View<'a, F>: PartialEq<Q>,
+    {
+        for index in (0..self.len()).rev() {
+            if self.keys.element(index, false, Step::Key)? == key {
+                return self.values.element(index, true, Step::Value).map(Some);
+            }
         }
+        Ok(None)
     }
 }
 
@@ -72,7 +101,7 @@ impl<'a, K: RowType, V: RowType, F: RowFormat> Iterator for MapIter<'a, K, V, F>
         }
         self.next = index + 1;
         let key = self.map.keys.element(index, false, Step::Key);
-        Some(key.and_then(|key| Ok((key, self.map.values.element(index, true, Step::Value)?))))
+        Some(key.and_then(|key| Ok((key, self.map.values.element(index, self.nulls, Step::Value)?))))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -82,6 +111,52 @@ impl<'a, K: RowType, V: RowType, F: RowFormat> Iterator for MapIter<'a, K, V, F>
 }
 
 impl<K: RowType, V: RowType, F: RowFormat> ExactSizeIterator for MapIter<'_, K, V, F> {}
+
+impl<'a, K: RowType, V: RowType, F: RowFormat> IntoIterator for Map<'a, K, V, F> {
+    type Item = Result<(K::View<'a, F>, V::View<'a, F>)>;
+    type IntoIter = MapIter<'a, K, V, F>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, K: RowType, V: RowType, F: RowFormat> IntoIterator for &Map<'a, K, V, F> {
+    type Item = Result<(K::View<'a, F>, V::View<'a, F>)>;
+    type IntoIter = MapIter<'a, K, V, F>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+// Derived, these would ask the same of keys and values, of which a view holds none.
+
+impl<K, V, F> Clone for Map<'_, K, V, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, V, F> Copy for Map<'_, K, V, F> {}
+
+impl<K, V, F> fmt::Debug for Map<'_, K, V, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Map").field("keys", &self.keys).field("values", &self.values).finish()
+    }
+}
+
+impl<K, V, F> Clone for MapIter<'_, K, V, F> {
+    fn clone(&self) -> Self {
+        Self { map: self.map, ..*self }
+    }
+}
+
+impl<K, V, F> fmt::Debug for MapIter<'_, K, V, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MapIter").field("map", &self.map).field("next", &self.next).finish_non_exhaustive()
+    }
+}
 
 const MAP_ID: u8 = 24;
 
