@@ -206,7 +206,8 @@ fn many_rows_of_very_different_sizes() {
 #[test]
 fn rows_of_more_than_two_gib_are_refused() {
     let text = "x".repeat(64 << 20);
-    let texts: DictionaryArray<Int8Type> = std::iter::repeat_n(Some(text.as_str()), 41).collect();
+    let texts = arrow_array::StringArray::from_iter_values([text]);
+    let texts = DictionaryArray::<Int8Type>::new(vec![0; 41].into(), Arc::new(texts));
     let item = Arc::new(ArrowField::new("item", texts.data_type().clone(), true));
     let offsets = arrow_buffer::OffsetBuffer::from_lengths([1, 40]);
     let batch = one_column(ListArray::new(item, offsets, Arc::new(texts), None));
