@@ -99,6 +99,32 @@ def do_delete(path, predicate):
     return table.version
 
 
+def do_update(path, updates, where=None):
+    table = lance.dataset(path)
+    table.update(updates, where=where)
+    return table.version
+
+
+def do_merge_insert(path, arrow, on):
+    """Replaces the rows that are there already, and adds the others."""
+    schema, batches = load(arrow)
+    merge = lance.dataset(path).merge_insert(on)
+    merge.when_matched_update_all().when_not_matched_insert_all()
+    merge.execute(pa.Table.from_batches(batches, schema))
+    return lance.dataset(path).version
+
+
+def do_create_index(path, column, kind="BTREE"):
+    table = lance.dataset(path)
+    table.create_scalar_index(column, kind)
+    return lance.dataset(path).version
+
+
+def do_restore(path, version):
+    lance.dataset(path, version=version).restore()
+    return lance.dataset(path).version
+
+
 def do_compact(path, **options):
     table = lance.dataset(path)
     table.optimize.compact_files(**options)

@@ -4,6 +4,7 @@
 
 pub mod any_row;
 pub mod draw;
+pub mod edit;
 pub mod fixture;
 pub mod legacy;
 pub mod nested;
@@ -15,6 +16,7 @@ pub mod rows;
 pub mod same;
 pub mod stream;
 pub mod types;
+pub mod verified;
 
 use std::path::PathBuf;
 

@@ -12,6 +12,7 @@ mod quantity;
 mod retype;
 mod rows;
 mod source;
+mod verify;
 mod zones;
 
 use std::io::Write;
@@ -25,6 +26,7 @@ Examples:
   demilance import episodes/ robot.lance       every Parquet, Arrow, CSV or JSON file below episodes/
   demilance cat robot.lance --rows 0,7,100-109
   demilance info robot.lance
+  demilance verify robot.lance                 read everything, and say what is wrong
   demilance demo                               write and read robot episodes, and see what it costs
 
 A table or file is a path or a URL. Errors are one line, with exit code 1; wrong usage has exit code 2.";
@@ -47,6 +49,8 @@ enum Command {
     Info(info::Arguments),
     /// Show the physical map of one file: every region and page.
     Inspect(inspect::Arguments),
+    /// Read everything of a table or a file, and say all that is wrong with it.
+    Verify(verify::Arguments),
     /// Rows of the Apache Fory row format: to JSON, from JSON, byte by byte.
     Rows(rows::Arguments),
     /// Write robot episodes to a table and read training batches from it.
@@ -57,7 +61,8 @@ fn main() -> ExitCode {
     failure::report_panics_in_one_line();
     let arguments = Arguments::parse();
     match run(arguments.command) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) if failure::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", failure::one_line(&error));
@@ -66,7 +71,8 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(command: Command) -> Result<()> {
+/// Whether all is well; what is not was told.
+fn run(command: Command) -> Result<bool> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -79,7 +85,9 @@ fn run(command: Command) -> Result<()> {
             Command::Inspect(arguments) => inspect::run(arguments).await,
             Command::Rows(arguments) => rows::run(&arguments),
             Command::Demo(arguments) => demo::run(arguments).await,
+            Command::Verify(arguments) => return verify::run(arguments).await,
         }
+        .map(|()| true)
     })
 }
 

@@ -23,6 +23,7 @@ mod regions;
 mod width;
 
 use std::collections::HashMap;
+use std::fmt;
 
 pub use lance_encoding::describe::EncodingTree;
 use lance_encoding::describe::describe_page;
@@ -98,6 +99,24 @@ pub enum RegionKind {
     GboTable,
     /// The footer.
     Footer,
+}
+
+impl fmt::Display for RegionKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::PageBuffer { column, page, buffer } => {
+                write!(f, "buffer {buffer} of page {page} of column {column}")
+            }
+            Self::ColumnBuffer { column, buffer } => write!(f, "buffer {buffer} of column {column}"),
+            Self::GlobalBuffer { index: 0 } => f.write_str("global buffer 0 (the schema)"),
+            Self::GlobalBuffer { index } => write!(f, "global buffer {index}"),
+            Self::ColumnMetadata { column } => write!(f, "the metadata of column {column}"),
+            Self::CmoTable => f.write_str("the CMO table"),
+            Self::GboTable => f.write_str("the GBO table"),
+            Self::Footer => f.write_str("the footer"),
+            Self::Unnamed => f.write_str("bytes that nothing names"),
+        }
+    }
 }
 
 /// A column and its pages.

@@ -13,6 +13,7 @@ mod pool;
 pub mod proto;
 mod reader;
 mod schema;
+pub mod verify;
 mod writer;
 
 pub use batches::Batches;

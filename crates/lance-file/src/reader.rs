@@ -1,7 +1,7 @@
 //! Reads one file.
 
-mod fields;
-mod scan;
+pub(crate) mod fields;
+pub(crate) mod scan;
 mod take;
 
 use std::collections::{BTreeMap, HashMap};
@@ -183,7 +183,7 @@ impl fmt::Debug for FileReader {
 }
 
 /// The schema and the row count that global buffer 0 has.
-fn descriptor(bytes: &Bytes) -> Result<(Schema, Option<u64>), FormatError> {
+pub(crate) fn descriptor(bytes: &Bytes) -> Result<(Schema, Option<u64>), FormatError> {
     let message = proto::FileDescriptor::decode(bytes.clone())
         .map_err(|error| FormatError::corrupt("file descriptor", format!("not a message: {error}")))?;
     let schema = message.schema.unwrap_or_default();

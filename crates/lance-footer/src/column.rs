@@ -51,28 +51,86 @@ pub struct Page {
     pub encoding: Bytes,
 }
 
+/// The metadata of a column of which parts may be wrong: what is right of it, and what is wrong with the rest.
+///
+/// Files are read through [`Column`], which has no such parts; this is for who wants to know all that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ColumnSurvey {
+    /// What it holds; none if that cannot be told.
+    pub kind: Option<ColumnKind>,
+    /// Its pages in row order.
+    pub pages: Vec<PageSurvey>,
+    /// Column-level buffers.
+    pub buffers: Vec<Extent>,
+    /// What is wrong, with the number of the page if it is about one.
+    pub problems: Vec<(Option<usize>, FormatError)>,
+}
+
+/// A page of a [`ColumnSurvey`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageSurvey {
+    /// Its length as stored.
+    pub length: u64,
+    /// Row number of its first row as stored.
+    pub priority: u64,
+    /// All of it; none if something is wrong with it.
+    pub page: Option<Page>,
+}
+
+impl ColumnSurvey {
+    /// Looks at the metadata message of column `index` in a file of `version` and `file_size` bytes.
+    pub fn of(bytes: Bytes, index: usize, version: Version, file_size: u64) -> Self {
+        let fail = |reason: String| FormatError::corrupt(format!("metadata of column {index}"), reason);
+        let mut survey = Self::default();
+        let message = match ColumnMetadata::decode(bytes) {
+            Ok(message) => message,
+            Err(error) => {
+                survey.problems.push((None, fail(format!("not a message: {error}"))));
+                return survey;
+            }
+        };
+        match direct(message.encoding, COLUMN_ENCODING).and_then(column_kind) {
+            Ok(kind) => survey.kind = Some(kind),
+            Err(reason) => survey.problems.push((None, fail(reason))),
+        }
+        match extents(&message.buffer_offsets, &message.buffer_sizes, file_size) {
+            Ok(buffers) => survey.buffers = buffers,
+            Err(reason) => survey.problems.push((None, fail(reason))),
+        }
+        let mut total = Some(0_u64);
+        for (number, page) in message.pages.into_iter().enumerate() {
+            let (length, priority) = (page.length, page.priority);
+            total = total.and_then(|total| total.checked_add(length));
+            let page = Page::from_message(page, version, file_size).map_err(|reason| {
+                survey.problems.push((Some(number), fail(format!("page {number}: {reason}"))));
+            });
+            survey.pages.push(PageSurvey { length, priority, page: page.ok() });
+        }
+        if total.is_none() {
+            survey.problems.push((None, fail("the lengths of its pages overflow 64 bits".into())));
+        }
+        survey
+    }
+
+    /// The column; none if something is wrong with it.
+    pub fn whole(&self) -> Option<Column> {
+        let pages = self.pages.iter().map(|page| page.page.clone()).collect::<Option<Vec<_>>>()?;
+        let kind = self.kind.filter(|_| self.problems.is_empty())?;
+        Some(Column { kind, pages, buffers: self.buffers.clone() })
+    }
+}
+
 impl Column {
     /// Parses the metadata message of column `index` in a file of `version` and `file_size` bytes.
     pub fn parse(bytes: Bytes, index: usize, version: Version, file_size: u64) -> Result<Self> {
-        let section = || format!("metadata of column {index}");
-        let message = ColumnMetadata::decode(bytes)
-            .map_err(|error| FormatError::corrupt(section(), format!("not a message: {error}")))?;
-        let fail = |reason: String| FormatError::corrupt(section(), reason);
-
-        let encoding = direct(message.encoding, COLUMN_ENCODING).map_err(fail)?;
-        let kind = column_kind(encoding).map_err(fail)?;
-        let buffers = extents(&message.buffer_offsets, &message.buffer_sizes, file_size).map_err(fail)?;
-        let mut pages = Vec::with_capacity(message.pages.len());
-        for (number, page) in message.pages.into_iter().enumerate() {
-            let page = Page::from_message(page, version, file_size)
-                .map_err(|reason| fail(format!("page {number}: {reason}")))?;
-            pages.push(page);
+        let survey = ColumnSurvey::of(bytes, index, version, file_size);
+        let kind = survey.kind;
+        if let Some((_, error)) = survey.problems.into_iter().next() {
+            return Err(error);
         }
-        let total = pages.iter().try_fold(0_u64, |sum, page| sum.checked_add(page.length));
-        if total.is_none() {
-            return Err(fail("the lengths of its pages overflow 64 bits".into()));
-        }
-        Ok(Self { kind, pages, buffers })
+        let kind = kind.ok_or_else(|| FormatError::corrupt("column metadata", "it has no kind"))?;
+        let pages = survey.pages.into_iter().filter_map(|page| page.page).collect();
+        Ok(Self { kind, pages, buffers: survey.buffers })
     }
 
     /// Sum of the page lengths.

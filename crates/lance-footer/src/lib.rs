@@ -41,7 +41,7 @@ mod version;
 mod writer;
 
 pub use align::Alignment;
-pub use column::{Column, ColumnKind, Page};
+pub use column::{Column, ColumnKind, ColumnSurvey, Page, PageSurvey};
 pub use cursor::Cursor;
 pub use error::{FormatError, Result};
 pub use extent::Extent;

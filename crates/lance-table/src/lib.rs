@@ -30,6 +30,7 @@ mod scan;
 mod slot;
 mod table;
 mod take;
+pub mod verify;
 mod write;
 
 pub use error::{Result, TableError};

@@ -4,9 +4,11 @@
 //! table may give rows ids that they keep when they move; then each fragment has the sequence of its rows'
 //! ids, in physical order.
 
+use std::ops::Range;
+
 use arrow_array::UInt64Array;
 use bytes::Bytes;
-use lance_footer::{Cursor, FormatError, Result};
+use lance_footer::{Cursor, FormatError, Result, Rows};
 use prost::Message;
 
 use crate::proto::data_fragment::{
@@ -60,6 +62,27 @@ impl RowIds {
         UInt64Array::from_iter_values(offsets.map(|offset| self.id(offset)))
     }
 
+    /// The ids of `rows`, which are physical offsets of the fragment, as ranges in their order.
+    pub(crate) fn ranges(&self, rows: &Rows) -> Vec<Range<u64>> {
+        let mut ranges = vec![];
+        for part in rows.ranges() {
+            let Self::Stable(runs) = self else {
+                ranges.push(self.id(part.start)..self.id(part.start).saturating_add(part.end - part.start));
+                continue;
+            };
+            let first = runs.partition_point(|run| run.at <= part.start).saturating_sub(1);
+            for (index, run) in runs.iter().enumerate().skip(first).take_while(|(_, run)| run.at < part.end) {
+                let end = runs.get(index + 1).map_or(u64::MAX, |next| next.at);
+                let (from, to) = (part.start.max(run.at), part.end.min(end));
+                if from < to {
+                    let start = run.start.saturating_add(from - run.at);
+                    ranges.push(start..start.saturating_add(to - from));
+                }
+            }
+        }
+        ranges
+    }
+
     /// The id of the row at the physical `offset`, which must be one of the fragment.
     pub(crate) fn id(&self, offset: u64) -> u64 {
         match self {
@@ -78,31 +101,44 @@ fn parse(bytes: &Bytes, rows: u64) -> Result<Vec<Run>> {
     let sequence = RowIdSequence::decode(bytes.clone()).map_err(|error| corrupt(error.to_string()))?;
     let mut runs = Runs::default();
     for segment in sequence.segments {
-        match segment.segment.ok_or_else(|| corrupt("a segment of an unknown kind"))? {
-            Segment::Range(range) => runs.push(range.start, range.end)?,
-            Segment::RangeWithHoles(range) => {
-                let mut start = range.start;
-                for hole in values(range.holes)? {
-                    if hole < start || hole >= range.end {
-                        return Err(corrupt(format!("a hole at {hole} in {start}..{}", range.end)));
-                    }
-                    runs.push(start, hole)?;
-                    start = hole + 1;
-                }
-                runs.push(start, range.end)?;
-            }
-            Segment::RangeWithBitmap(range) => runs.push_bitmap(&range)?,
-            Segment::SortedArray(array) | Segment::Array(array) => {
-                for value in values(Some(array))? {
-                    runs.push(value, value.checked_add(1).ok_or_else(|| corrupt("an id of 2^64 - 1"))?)?;
-                }
-            }
-        }
+        runs.push_segment(segment)?;
     }
     if runs.rows != rows {
         return Err(corrupt(format!("{} ids for {rows} rows", runs.rows)));
     }
     Ok(runs.runs)
+}
+
+/// Checks the sequences that say which versions made and changed the rows of `fragment`, of a table of `version`.
+pub(crate) fn check_versions(fragment: &DataFragment, version: u64) -> Result<()> {
+    let created = match &fragment.created_at_version_sequence {
+        Some(CreatedAtVersionSequence::InlineCreatedAtVersions(bytes)) => Some(bytes),
+        _ => None,
+    };
+    let updated = match &fragment.last_updated_at_version_sequence {
+        Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(bytes)) => Some(bytes),
+        _ => None,
+    };
+    for (name, bytes) in [("created-at version", created), ("last-updated-at version", updated)] {
+        let Some(bytes) = bytes else { continue };
+        let fail = |reason: String| FormatError::corrupt(format!("{name} sequence"), reason);
+        let sequence =
+            RowDatasetVersionSequence::decode(bytes.clone()).map_err(|error| fail(error.to_string()))?;
+        let mut rows = 0_u64;
+        for run in sequence.runs {
+            if run.version > version {
+                return Err(fail(format!("rows of version {} in version {version}", run.version)));
+            }
+            // Only how many values there are counts, not which.
+            let mut span = Runs::default();
+            span.push_segment(run.span.unwrap_or_default())?;
+            rows = rows.checked_add(span.rows).ok_or_else(|| fail("more than 2^64 rows".into()))?;
+        }
+        if rows != fragment.physical_rows {
+            return Err(fail(format!("{rows} versions for {} rows", fragment.physical_rows)));
+        }
+    }
+    Ok(())
 }
 
 #[derive(Default)]
@@ -115,6 +151,30 @@ struct Runs {
 }
 
 impl Runs {
+    fn push_segment(&mut self, segment: U64Segment) -> Result<()> {
+        match segment.segment.ok_or_else(|| corrupt("a segment of an unknown kind"))? {
+            Segment::Range(range) => self.push(range.start, range.end)?,
+            Segment::RangeWithHoles(range) => {
+                let mut start = range.start;
+                for hole in values(range.holes)? {
+                    if hole < start || hole >= range.end {
+                        return Err(corrupt(format!("a hole at {hole} in {start}..{}", range.end)));
+                    }
+                    self.push(start, hole)?;
+                    start = hole + 1;
+                }
+                self.push(start, range.end)?;
+            }
+            Segment::RangeWithBitmap(range) => self.push_bitmap(&range)?,
+            Segment::SortedArray(array) | Segment::Array(array) => {
+                for value in values(Some(array))? {
+                    self.push(value, value.checked_add(1).ok_or_else(|| corrupt("an id of 2^64 - 1"))?)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn push(&mut self, start: u64, end: u64) -> Result<()> {
         let len = end.checked_sub(start).ok_or_else(|| corrupt(format!("the range {start}..{end}")))?;
         if len == 0 {
@@ -265,6 +325,34 @@ mod tests {
         };
         assert!(refused(Segment::Array(odd), 1));
         assert!(refused(Segment::Array(u16_array(u64::MAX, &[0])), 1));
+    }
+
+    #[test]
+    fn ranges_of_some_rows() {
+        let segments = vec![
+            Segment::Range(u64_segment::Range { start: 7, end: 9 }),
+            Segment::SortedArray(u16_array(50, &[1, 2, 9])),
+        ];
+        let stable = RowIds::of(&fragment(segments, 5)).unwrap();
+        let rows = Rows::from_ranges([0..1, 2..5]).unwrap();
+        assert_eq!(stable.ranges(&rows), [7..8, 51..53, 59..60]);
+        let blank = DataFragment { id: 2, physical_rows: 5, ..Default::default() };
+        let (first, second) = (0x2_0000_0000, 0x2_0000_0002);
+        assert_eq!(RowIds::of(&blank).unwrap().ranges(&rows), [first..first + 1, second..second + 3]);
+    }
+
+    #[test]
+    fn versions_of_rows_must_fit() {
+        let mut fragments = [DataFragment { physical_rows: 3, ..Default::default() }];
+        assign(&mut fragments, 10, 4).unwrap();
+        let [mut fragment] = fragments;
+        check_versions(&fragment, 4).unwrap();
+        let error = check_versions(&fragment, 3).unwrap_err().to_string();
+        assert!(error.contains("created-at") && error.contains("version 4 in version 3"), "{error}");
+        fragment.physical_rows = 4;
+        let error = check_versions(&fragment, 4).unwrap_err().to_string();
+        assert!(error.contains("3 versions for 4 rows"), "{error}");
+        check_versions(&DataFragment::default(), 1).unwrap();
     }
 
     #[test]

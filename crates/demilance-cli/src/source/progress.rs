@@ -1,4 +1,4 @@
-//! The progress of an import, by bytes of the sources; nothing where stderr is no terminal.
+//! The progress of long work, by bytes; nothing where stderr is no terminal.
 
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
 
@@ -31,6 +31,16 @@ impl Progress {
     /// A bar that is not shown.
     pub(crate) fn hidden() -> Self {
         Self { bar: ProgressBar::hidden() }
+    }
+
+    /// There are `bytes` bytes in all.
+    pub(crate) fn set_total(&self, bytes: u64) {
+        self.bar.set_length(bytes);
+    }
+
+    /// Does something that writes lines, with the bar out of its way.
+    pub(crate) fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
     }
 
     /// `bytes` more of a source were read.

@@ -11,3 +11,4 @@ mod recordings;
 mod refuse;
 mod rows;
 mod run;
+mod verify;

@@ -11,7 +11,7 @@ use crate::{Field, Schema};
 
 /// Readers by what they read. They hold the lookup tables of their pages, so this is the cache that makes a
 /// second take cost no metadata read.
-pub(super) struct FieldCache {
+pub(crate) struct FieldCache {
     columns: HashMap<i32, u32>,
     open: Mutex<HashMap<Key, Arc<dyn FieldReader>>>,
 }
@@ -21,27 +21,27 @@ type Key = (ArrowField, Vec<u32>);
 
 /// A field of a projection with its reader.
 #[derive(Clone)]
-pub(super) struct OpenField {
-    pub(super) name: Arc<str>,
-    pub(super) reader: Arc<dyn FieldReader>,
+pub(crate) struct OpenField {
+    pub(crate) name: Arc<str>,
+    pub(crate) reader: Arc<dyn FieldReader>,
 }
 
 impl FieldCache {
-    pub(super) fn new(columns: HashMap<i32, u32>) -> Self {
+    pub(crate) fn new(columns: HashMap<i32, u32>) -> Self {
         Self { columns, open: Mutex::default() }
     }
 
-    pub(super) const fn columns(&self) -> &HashMap<i32, u32> {
+    pub(crate) const fn columns(&self) -> &HashMap<i32, u32> {
         &self.columns
     }
 
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.values().map(|reader| reader.weight()).sum()
     }
 
     /// The readers of the fields of `projection`, in order.
-    pub(super) fn open(
+    pub(crate) fn open(
         &self,
         projection: &Schema,
         container: &Container,
@@ -55,7 +55,8 @@ impl FieldCache {
         open.collect()
     }
 
-    fn open_one(
+    /// The reader of `field`, which must have `rows` rows.
+    pub(crate) fn open_one(
         &self,
         field: &Field,
         container: &Container,
@@ -100,7 +101,7 @@ impl FieldCache {
 
 impl OpenField {
     /// The machine that loads the lookup tables that `rows` need, with the field in its errors.
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         &self,
         rows: &Rows,
     ) -> Result<Option<impl Machine<Output = ()> + 'static>, FormatError> {
@@ -109,7 +110,7 @@ impl OpenField {
     }
 
     /// The machine that loads `rows`, with the field in its errors.
-    pub(super) fn load(
+    pub(crate) fn load(
         &self,
         rows: &Rows,
     ) -> Result<impl Machine<Output = Arc<dyn Loaded>> + 'static, FormatError> {
@@ -118,7 +119,7 @@ impl OpenField {
     }
 
     /// An error of this field.
-    pub(super) fn place(&self, error: FormatError) -> FormatError {
+    pub(crate) fn place(&self, error: FormatError) -> FormatError {
         error.within(format_args!("field {}", self.name))
     }
 }

@@ -339,7 +339,7 @@ impl<T> Drop for Task<T> {
 }
 
 /// Bits that a value takes in memory at least.
-fn width(data_type: &DataType) -> u64 {
+pub(crate) fn width(data_type: &DataType) -> u64 {
     match data_type {
         DataType::Boolean => 1,
         DataType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or(0).saturating_mul(8),

@@ -1,0 +1,160 @@
+//! `demilance verify`: reads everything and says all that is wrong.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use demilance::file::verify::{Finding, Place as Spot, Problem, Verified, VerifyOptions};
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::quantity;
+use crate::source::Progress;
+
+const AFTER_HELP: &str = "\
+Everything is read and decoded: the structure of files, offsets and what overlaps, row counts, levels, UTF-8;
+of a table the manifest against its files, deletion files and row ids. Each problem is a line with its place,
+and the search goes on after it. What this version cannot read is a problem too, since it was not checked.
+Notes are about what is unusual, such as files that no version refers to; they are no problems.
+The exit code is 0 if there is no problem, and 1 otherwise.
+
+Examples:
+  demilance verify robot.lance
+  demilance verify robot.lance --version 2
+  demilance verify robot.lance/data/0f3a.lance
+  demilance verify robot.lance --json | jq -r '.problems[].path' | sort -u";
+
+/// What the command is told.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    /// Table, or one .lance file
+    path: String,
+    /// Version of the table [default: the latest, and the manifests of the others]
+    #[arg(long, value_name = "N")]
+    version: Option<u64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command; whether no problem was found.
+pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
+    let path = &arguments.path;
+    let start = Instant::now();
+    let mut listener = Listener::new(arguments.json);
+    let verified = match Place::find(path).await? {
+        Place::Table(store) => {
+            let mut hear = |finding| listener.hear(finding);
+            let verified = demilance::table::verify::verify(&store, arguments.version, &mut hear).await;
+            verified.with_context(|| path.clone())?
+        }
+        Place::File(_) if arguments.version.is_some() => bail!("{path}: is a file, which has no versions"),
+        Place::File(source) => {
+            let options = VerifyOptions::default();
+            demilance::file::verify::verify(source, options, &mut |finding| listener.hear(finding)).await
+        }
+    };
+    let Listener { progress, problems, notes, noted, printed, .. } = listener;
+    progress.clear();
+    printed?;
+    if arguments.json {
+        let value = json!({
+            "path": path,
+            "problems": problems,
+            "notes": notes,
+            "files": verified.files,
+            "bytes": verified.bytes,
+            "rows": verified.rows,
+            "columns": verified.columns,
+            "pages": verified.pages,
+        });
+        crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?))?;
+    } else {
+        let time = quantity::time(start.elapsed());
+        crate::print(&format!(
+            "{path}: {}; {} in {time}\n",
+            found(verified.problems, noted),
+            read(&verified)
+        ))?;
+    }
+    Ok(verified.problems == 0)
+}
+
+/// Prints problems as they come, or keeps them for JSON.
+struct Listener {
+    json: bool,
+    progress: Progress,
+    problems: Vec<Value>,
+    notes: Vec<Value>,
+    noted: u64,
+    /// What became of the lines that were printed; after an error there are no more.
+    printed: Result<()>,
+}
+
+impl Listener {
+    fn new(json: bool) -> Self {
+        let progress = Progress::over(0);
+        Self { json, progress, problems: vec![], notes: vec![], noted: 0, printed: Ok(()) }
+    }
+
+    fn hear(&mut self, finding: Finding) {
+        match finding {
+            Finding::Total(bytes) => self.progress.set_total(bytes),
+            Finding::Read(bytes) => self.progress.add(bytes),
+            Finding::Problem(problem) if self.json => self.problems.push(json_of(&problem)),
+            Finding::Problem(problem) => self.line(&format!("{problem}\n")),
+            Finding::Note(note) => {
+                self.noted += 1;
+                if self.json {
+                    self.notes.push(json_of(&note));
+                } else {
+                    self.line(&format!("note: {note}\n"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn line(&mut self, line: &str) {
+        if self.printed.is_ok() {
+            self.printed = self.progress.aside(|| crate::print(line));
+        }
+    }
+}
+
+fn found(problems: u64, notes: u64) -> String {
+    let problems = match problems {
+        0 => "no problems".to_string(),
+        problems => quantity::of(problems, "problem"),
+    };
+    match notes {
+        0 => problems,
+        notes => format!("{problems}, {}", quantity::of(notes, "note")),
+    }
+}
+
+fn read(verified: &Verified) -> String {
+    format!(
+        "{} of {} in {}, {}, {}",
+        quantity::of(verified.rows, "row"),
+        quantity::of(verified.columns, "column"),
+        quantity::of(verified.files, "file"),
+        quantity::of(verified.pages, "page"),
+        quantity::bytes(verified.bytes),
+    )
+}
+
+fn json_of(problem: &Problem) -> Value {
+    let Spot { field, column, page, rows, bytes } = &problem.place;
+    json!({
+        "path": problem.path,
+        "kind": problem.kind.name(),
+        "field": field,
+        "column": column,
+        "page": page,
+        "rows": rows.as_ref().map(|rows| [rows.start, rows.end]),
+        "bytes": bytes.map(|bytes| [bytes.offset(), bytes.end()]),
+        "reason": problem.reason,
+    })
+}

@@ -1,0 +1,180 @@
+//! Reads rows of a field in windows, several at a time, and goes on where one fails.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::Array;
+use arrow_schema::DataType;
+use futures::StreamExt;
+use futures::stream;
+use lance_encoding::FieldReader;
+use lance_footer::{FormatError, Rows, Version};
+use lance_io::{ReadAt, drive};
+
+use super::problem::{ProblemKind, Report, file_problem, format_problem, io_problem};
+use crate::pool::compute;
+use crate::reader::scan::width;
+use crate::{Field, FileError};
+
+/// Lookup tables are loaded for so many rows at a time.
+const PREPARE_ROWS: u64 = 1 << 20;
+
+/// So many rows are decoded at a time, or fewer if they have more than [`WINDOW_BYTES`].
+const WINDOW_ROWS: u64 = 1 << 15;
+
+/// About so many bytes are decoded at a time.
+const WINDOW_BYTES: u64 = 8 << 20;
+
+/// So many windows are read and decoded at the same time.
+const AHEAD: usize = 4;
+
+/// Of pages whose rows cannot all be stored so many are decoded at each end.
+const END_ROWS: u64 = 4096;
+
+/// Rows that could not be read.
+pub(super) struct Failure {
+    pub(super) rows: Range<u64>,
+    pub(super) kind: ProblemKind,
+    pub(super) reason: String,
+}
+
+/// Why: the kind of problem, and its text.
+type Failed = (ProblemKind, String);
+
+/// An open field that is read.
+pub(super) struct Reading<'a> {
+    source: &'a Arc<dyn ReadAt>,
+    reader: &'a Arc<dyn FieldReader>,
+    nullable: bool,
+    /// Bits that a row takes in memory at least.
+    width: u64,
+}
+
+impl Failure {
+    pub(super) fn new(rows: Range<u64>, (kind, reason): Failed) -> Self {
+        Self { rows, kind, reason }
+    }
+}
+
+impl<'a> Reading<'a> {
+    /// Reads `field`, which `reader` has opened.
+    pub(super) fn new(source: &'a Arc<dyn ReadAt>, reader: &'a Arc<dyn FieldReader>, field: &Field) -> Self {
+        let width = width(field.to_arrow().data_type());
+        Self { source, reader, nullable: field.nullable, width }
+    }
+
+    /// Reads `spans` of rows and says what fails. They stand for `bytes` bytes of progress.
+    pub(super) async fn read(
+        &self,
+        spans: &[Range<u64>],
+        bytes: u64,
+        report: &mut Report<'_>,
+    ) -> Vec<Failure> {
+        let total = spans.iter().fold(0, |sum: u64, rows| sum.saturating_add(rows.end - rows.start));
+        let mut failures: Vec<Failure> = vec![];
+        for rows in spans {
+            let mut start = rows.start;
+            while start < rows.end {
+                let part = start..rows.end.min(start.saturating_add(PREPARE_ROWS));
+                start = part.end;
+                if let Err(failed) = self.prepare(part.clone()).await {
+                    add(&mut failures, Failure::new(part, failed));
+                    continue;
+                }
+                let reads = self.windows(part).into_iter().map(|rows| async {
+                    let result = self.decode(rows.clone()).await;
+                    (rows, result)
+                });
+                let mut reads = stream::iter(reads).buffered(AHEAD);
+                while let Some((rows, result)) = reads.next().await {
+                    let share =
+                        u128::from(bytes) * u128::from(rows.end - rows.start) / u128::from(total.max(1));
+                    report.read(u64::try_from(share).unwrap_or(0));
+                    if let Err(failed) = result {
+                        add(&mut failures, Failure::new(rows, failed));
+                    }
+                }
+            }
+        }
+        failures
+    }
+
+    async fn prepare(&self, rows: Range<u64>) -> Result<(), Failed> {
+        match self.reader.prepare(&Rows::range(rows)).map_err(|error| format_problem(&error))? {
+            Some(machine) => drive(machine, self.source).await.map_err(io_problem),
+            None => Ok(()),
+        }
+    }
+
+    async fn decode(&self, rows: Range<u64>) -> Result<(), Failed> {
+        let count = rows.end - rows.start;
+        let machine = self.reader.load(&Rows::range(rows), None).map_err(|error| format_problem(&error))?;
+        let loaded = drive(machine, self.source).await.map_err(io_problem)?;
+        let (path, nullable) = (self.source.path().to_string(), self.nullable);
+        let decoded = compute(self.source.path(), move || {
+            let array = loaded.decode(0..count).map_err(|error| FileError::format(&path, error))?;
+            let nulls = if *array.data_type() == DataType::Null { 0 } else { array.null_count() };
+            if !nullable && nulls > 0 {
+                let reason = format!("{nulls} nulls in a field that is not nullable");
+                return Err(FileError::format(&path, FormatError::corrupt("values", reason)));
+            }
+            Ok(())
+        });
+        decoded.await.map_err(file_problem)
+    }
+
+    /// Cuts `rows`, which are prepared, into windows.
+    fn windows(&self, rows: Range<u64>) -> Vec<Range<u64>> {
+        let mut windows = vec![];
+        let mut start = rows.start;
+        while start < rows.end {
+            let mut count = WINDOW_ROWS.min(rows.end - start);
+            loop {
+                let stored = self.reader.cost(start..start + count).unwrap_or(0);
+                let bytes = stored.max(self.width.saturating_mul(count) / 8);
+                if bytes <= WINDOW_BYTES || count <= 1 {
+                    break;
+                }
+                let fits = u128::from(count) * u128::from(WINDOW_BYTES) / u128::from(bytes);
+                count = u64::try_from(fits).unwrap_or(count).clamp(1, count - 1);
+            }
+            windows.push(start..start + count);
+            start += count;
+        }
+        windows
+    }
+}
+
+/// What to read of `rows`, which are stored in `bytes` bytes: all, or both ends if there are more than any codec
+/// can tell apart in so few bytes. A constant page has as many as it likes.
+pub(super) fn spans(rows: Range<u64>, bytes: u64, version: Version) -> Vec<Range<u64>> {
+    // Small chunks have at most 2^15 values in 8 bytes; zstd makes 2^15 bytes of zeros, 2^18 bits, of one.
+    let rows_a_byte = if version > Version::V2_0 { 14 } else { 18 };
+    let count = rows.end - rows.start;
+    if count >= 1 << 20 && bytes < count >> rows_a_byte {
+        return vec![rows.start..rows.start + END_ROWS, rows.end - END_ROWS..rows.end];
+    }
+    vec![rows]
+}
+
+/// Adds a failure; windows that follow each other and fail in the same way are one.
+fn add(failures: &mut Vec<Failure>, failure: Failure) {
+    match failures.last_mut() {
+        Some(last) if last.rows.end == failure.rows.start && last.reason == failure.reason => {
+            last.rows.end = failure.rows.end;
+        }
+        _ => failures.push(failure),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_bytes_are_sampled() {
+        assert_eq!(spans(0..1 << 20, 64, Version::V2_2).len(), 1);
+        assert_eq!(spans(0..1 << 60, 64, Version::V2_2), [0..4096, (1 << 60) - 4096..1 << 60]);
+        assert_eq!(spans(0..0, 0, Version::V2_2).len(), 1);
+    }
+}
