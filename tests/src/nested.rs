@@ -7,14 +7,17 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use lance_file::Version;
 
 use crate::draw::Draw;
-use crate::types::{dictionaries, large_list, list, map, primitives, vectors};
+use crate::types::{dictionaries, large_list, list, map, primitives, vector, vectors};
 
 /// A schema of one to five fields that go down to `depth`, for files of `version`. With `hints`, fields carry metadata
 /// that steers how the reference encodes them.
 pub fn schema(draw: &mut Draw, version: Version, depth: usize, hints: bool) -> SchemaRef {
     let fields: Fields = (0..1 + draw.below(5))
         .map(|index| {
-            let kind = kind(draw, version, depth);
+            let kind = match version >= Version::V2_2 && draw.chance(10) {
+                true => record_vector(draw, depth),
+                false => kind(draw, version, depth),
+            };
             let metadata = if hints { hint(draw, &kind) } else { HashMap::new() };
             Field::new(format!("f{index}"), kind, true).with_metadata(metadata)
         })
@@ -51,6 +54,19 @@ fn leaf(draw: &mut Draw) -> DataType {
         _ => primitives(),
     };
     pool[draw.below(pool.len())].1.clone()
+}
+
+/// A fixed-size list of structs, in which there may be more of these but no other lists.
+fn record_vector(draw: &mut Draw, depth: usize) -> DataType {
+    let members = (0..1 + draw.below(3)).map(|index| {
+        let kind = match depth > 1 && draw.chance(30) {
+            true => record_vector(draw, depth - 1),
+            false => leaf(draw),
+        };
+        Field::new(format!("m{index}"), kind, true)
+    });
+    let members = DataType::Struct(members.collect());
+    vector(members, 1 + draw.below(4) as i32)
 }
 
 /// Any leaf that has values.

@@ -186,8 +186,45 @@ fn later() -> Vec<(&'static str, DataType, Texture)> {
         ("map_map", map(DataType::UInt8, map(DataType::Utf8, vector(DataType::Int8, 2))), Runs),
         ("map_record_key", map(pair.clone(), DataType::Null), Random),
         ("list_map", list(map(DataType::Utf8, DataType::Int64)), Random),
+        ("vector_pair", vector(pair.clone(), 3), Random),
+        ("vector_pair", vector(record([("wide", DataType::FixedSizeBinary(300))]), 2), Few),
+        ("vector_texts", vector(record([("text", DataType::Utf8), ("none", DataType::Null)]), 2), Long),
+        (
+            "vector_constant",
+            vector(record([("x", DataType::Int64), ("flag", DataType::Boolean)]), 4),
+            Constant,
+        ),
+        (
+            "vector_vector",
+            vector(record([("pairs", vector(pair.clone(), 2)), ("bits", vector(DataType::Boolean, 5))]), 3),
+            Narrow,
+        ),
+        ("pair_vectors", record([("a", vector(pair.clone(), 2)), ("b", vector(pair.clone(), 2))]), Random),
+        (
+            "vector_words",
+            vector(record([("word", DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into()))]), 1),
+            Random,
+        ),
         ("pair_map", record([("map", map(DataType::Utf8, pair)), ("flag", DataType::Boolean)]), Random),
     ]
+}
+
+/// The names of the fields of `schema`, in groups that the reference reads together: it wants the columns of a file to
+/// be as long as each other, and below a fixed-size list of structs they are not.
+pub fn read_together(schema: &Schema) -> Vec<Vec<String>> {
+    let names = schema.fields().iter().map(|field| field.name().clone());
+    match schema.fields().iter().any(|field| has_record_vector(field.data_type())) {
+        true => names.map(|name| vec![name]).collect(),
+        false => vec![names.collect()],
+    }
+}
+
+fn has_record_vector(kind: &DataType) -> bool {
+    match kind {
+        DataType::FixedSizeList(item, _) => matches!(item.data_type(), DataType::Struct(_)),
+        DataType::Struct(members) => members.iter().any(|member| has_record_vector(member.data_type())),
+        _ => false,
+    }
 }
 
 /// Types that neither the reference nor we store.

@@ -9,7 +9,7 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType};
 use lance_footer::{FormatError, Result, Rows};
 
-use crate::values::{invalid, too_long, too_many_items};
+use crate::values::{check_unstored, invalid, too_long, too_many_items};
 
 /// An array has at most this many rows, so that no stored number alone decides how much memory is taken.
 const MAX_ARRAY_ROWS: u64 = 1 << 31;
@@ -29,10 +29,16 @@ pub(crate) fn check_part(part: &Range<u64>, rows: u64) -> Result<()> {
     if part.start > part.end || part.end > rows {
         return Err(FormatError::corrupt("rows", format!("rows {part:?} of {rows} loaded ones")));
     }
-    if part.end - part.start > MAX_ARRAY_ROWS {
-        return Err(FormatError::unsupported(format!("an array of {} rows", part.end - part.start)));
+    check_len(Some(part.end - part.start))
+}
+
+/// An error unless `len`, which is none if it is too large to be told, is small enough for an array.
+pub(crate) fn check_len(len: Option<u64>) -> Result<()> {
+    match len {
+        Some(len) if len <= MAX_ARRAY_ROWS => Ok(()),
+        Some(len) => Err(FormatError::unsupported(format!("an array of {len} rows"))),
+        None => Err(FormatError::unsupported("an array of more than 2^64 rows")),
     }
-    Ok(())
 }
 
 /// The part of an order; `part` was checked.
@@ -77,6 +83,7 @@ pub(crate) fn rows_at(rows: &Rows, positions: &[u32]) -> Rows {
 pub(crate) fn reorder(array: ArrayRef, indices: Option<&UInt32Array>) -> Result<ArrayRef> {
     match indices {
         Some(indices) => {
+            check_gather(array.data_type(), indices.len())?;
             if indices.len() > array.len() {
                 let mut times = vec![0; array.len()];
                 for index in indices.values() {
@@ -95,11 +102,35 @@ pub(crate) fn reorder(array: ArrayRef, indices: Option<&UInt32Array>) -> Result<
     }
 }
 
+/// An error if gathering `count` values takes too much memory: it makes an index for each item of a fixed-size list.
+fn check_gather(data_type: &DataType, count: usize) -> Result<()> {
+    match data_type {
+        DataType::FixedSizeList(item, len) => {
+            let items = count.saturating_mul(usize::try_from(*len).unwrap_or_default());
+            check_unstored(0, items.saturating_mul(size_of::<u32>()))?;
+            check_gather(item.data_type(), items)
+        }
+        DataType::Struct(members) => {
+            members.iter().try_for_each(|member| check_gather(member.data_type(), count))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// An error if lists of 32-bit offsets cannot hold the slots of `array` as many `times` each; to gather them would
 /// panic.
 fn check_lists(array: &ArrayRef, times: &[u64]) -> Result<()> {
     if let Some(structs) = array.as_struct_opt() {
         return structs.columns().iter().try_for_each(|member| check_lists(member, times));
+    }
+    if let Some(list) = array.as_fixed_size_list_opt() {
+        // Others have no lists in them.
+        if let Some(structs) = list.values().as_struct_opt() {
+            let len = usize::try_from(list.value_length()).unwrap_or_default();
+            let times: Vec<u64> = times.iter().flat_map(|times| std::iter::repeat_n(*times, len)).collect();
+            return structs.columns().iter().try_for_each(|member| check_lists(member, &times));
+        }
+        return Ok(());
     }
     let entries;
     let (offsets, items): (Vec<usize>, _) = if let Some(list) = array.as_list_opt::<i32>() {

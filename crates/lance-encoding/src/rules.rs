@@ -13,8 +13,8 @@ pub(crate) struct Rules {
     pub(crate) constant_values: bool,
     /// Whether the levels of a page without values may be bit-packed.
     pub(crate) packed_null_levels: bool,
-    /// Whether there may be maps.
-    pub(crate) maps: bool,
+    /// Whether there may be maps and fixed-size lists of structs.
+    pub(crate) newer_types: bool,
 }
 
 impl Rules {
@@ -27,14 +27,14 @@ impl Rules {
                 max_chunk_bytes: 32 << 10,
                 constant_values: false,
                 packed_null_levels: false,
-                maps: false,
+                newer_types: false,
             }),
             Version::V2_2 => Ok(Self {
                 large_chunks: true,
                 max_chunk_bytes: 1 << 31,
                 constant_values: true,
                 packed_null_levels: true,
-                maps: true,
+                newer_types: true,
             }),
         }
     }

@@ -51,7 +51,7 @@ impl PageJob {
 pub struct EncodedPage {
     /// Which leaf of the field it belongs to, in depth-first order.
     pub leaf: usize,
-    /// Its length: top-level rows.
+    /// Its length: top-level rows, or below fixed-size lists of structs their items.
     pub length: u64,
     /// Row number, within the file, of its first row.
     pub priority: u64,

@@ -158,15 +158,17 @@ pub fn describe(file: &FileReader) -> FileDescription {
     let columns = container.columns.iter().enumerate().map(|(index, column)| {
         let id = u32::try_from(index).ok().and_then(|index| owners.get(&index).copied());
         let field = id.and_then(|id| file.schema().field(id));
+        let slots = id.and_then(|id| file.schema().fields.iter().find_map(|field| field.slots_of(id)));
         let mut first_row = 0;
         let pages = column.pages.iter().map(|page| {
+            let rows = page.length / slots.unwrap_or(1).max(1);
             let description = PageDescription {
                 first_row,
-                rows: page.length,
+                rows,
                 buffers: page.buffers.clone(),
                 encoding: describe_page(&page.encoding, file.version()),
             };
-            first_row = page.length.saturating_add(first_row);
+            first_row = rows.saturating_add(first_row);
             description
         });
         let buffers = column.pages.iter().flat_map(|page| &page.buffers);

@@ -238,7 +238,11 @@ fn count_rows(
         for owner in owners {
             let column = columns.get(&owner.id).and_then(|column| usize::try_from(*column).ok());
             let Some(column) = column.and_then(|column| container.columns.get(column)) else { continue };
-            let rows = column.length();
+            let rows = match field.slots_of(owner.id) {
+                // Of length 0: the field is refused when it is read.
+                Some(0) | None => continue,
+                Some(slots) => column.length() / slots,
+            };
             match first {
                 None => first = Some((owner.id, rows)),
                 Some((_, other)) if other == rows => {}

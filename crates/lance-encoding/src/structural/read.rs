@@ -29,7 +29,7 @@ use arrow_array::{ArrayRef, UInt32Array};
 use arrow_schema::Field;
 use lance_footer::{Answer, Column, FormatError, Join, Machine, Result, Rows, Step};
 
-use crate::order::{check_order, check_part, order_part, reorder, rows_at, unique};
+use crate::order::{check_len, check_order, check_part, order_part, reorder, rows_at, unique};
 use crate::reader::{FieldReader, Loaded};
 use leaf::{DecodedLeaf, LeafBuilder, LeafReader};
 use page::{LoadPage, LoadedPage, Prepare};
@@ -274,6 +274,7 @@ impl Loaded for LoadedField {
 impl LoadedField {
     /// Decodes `rows`, which are among those that were loaded, of leaf `number`.
     fn decode_leaf(&self, number: usize, reader: &LeafReader, rows: &Rows) -> Result<DecodedLeaf> {
+        check_len(rows.len().checked_mul(reader.leaf.slots))?;
         let mut builder = LeafBuilder::new(&reader.leaf);
         let first = self.pages.partition_point(|(place, _)| place.leaf < number);
         let pages = self.pages.get(first..).unwrap_or_default();

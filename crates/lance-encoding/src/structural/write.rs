@@ -163,16 +163,18 @@ fn encode(
     let shredded = Shredded::new(batches, path)?;
     let dictionary = batches.first().and_then(|batch| batch.dictionary.as_ref());
     let mut pages = vec![];
+    // Below a fixed-size list of structs a page counts its items.
+    let slots = path.slots() as u64;
     for page in page::lay_out(shredded, path, dictionary, rules)? {
-        let length = page.rows as u64;
+        let rows = page.rows as u64;
         pages.push(EncodedPage {
             leaf,
-            length,
+            length: rows.saturating_mul(slots),
             priority,
             buffers: page.buffers,
             encoding: PageLayout { layout: Some(page.layout) }.encode_to_vec(),
         });
-        priority += length;
+        priority += rows;
     }
     Ok(pages)
 }

@@ -15,6 +15,9 @@ fn bits_of(fields: &[Field], id: i32) -> Option<u64> {
     fields.iter().find_map(|field| match &field.logical_type {
         LogicalType::Leaf(data_type) if field.id == id => bits(data_type),
         LogicalType::Struct => bits_of(&field.children, id),
+        LogicalType::FixedSizeList(length) => {
+            bits_of(&field.children, id)?.checked_mul(u64::try_from(*length).ok()?)
+        }
         _ => None,
     })
 }
@@ -41,15 +44,17 @@ mod tests {
     fn widths_follow_from_types() {
         let vector = DataType::FixedSizeList(Arc::new(ArrowField::new("item", DataType::Float32, true)), 3);
         let inner = Fields::from(vec![ArrowField::new("v", vector, true)]);
+        let point = DataType::Struct(Fields::from(vec![ArrowField::new("x", DataType::Int8, true)]));
         let list = DataType::List(Arc::new(ArrowField::new("item", DataType::Int8, true)));
         let schema = Schema::from_arrow(&ArrowSchema::new(vec![
             ArrowField::new("s", DataType::Struct(inner), true),
             ArrowField::new("b", DataType::Boolean, true),
             ArrowField::new("t", DataType::Utf8, true),
             ArrowField::new("l", list, true),
+            ArrowField::new_fixed_size_list("f", ArrowField::new("item", point, true), 4, true),
         ]))
         .unwrap();
-        let found: Vec<_> = (0..6).map(|id| bytes(&schema, id, 10)).collect();
-        assert_eq!(found, [None, Some(120), Some(2), None, None, None]);
+        let found: Vec<_> = (0..9).map(|id| bytes(&schema, id, 10)).collect();
+        assert_eq!(found, [None, Some(120), Some(2), None, None, None, None, None, Some(40)]);
     }
 }

@@ -344,7 +344,8 @@ pub(crate) fn width(data_type: &DataType) -> u64 {
         DataType::Boolean => 1,
         DataType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or(0).saturating_mul(8),
         DataType::FixedSizeList(item, size) => {
-            u64::try_from(*size).unwrap_or(0).saturating_mul(width(item.data_type()))
+            // An item takes something even if it has no value.
+            u64::try_from(*size).unwrap_or(0).saturating_mul(width(item.data_type()).max(1))
         }
         DataType::Struct(members) => {
             members.iter().fold(0, |sum: u64, member| sum.saturating_add(width(member.data_type())))

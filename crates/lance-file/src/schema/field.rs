@@ -81,6 +81,19 @@ impl Field {
         Some(format!("{}.{below}", self.name))
     }
 
+    /// How many slots of the field with this id a row has: the product of the lengths of the fixed-size lists of
+    /// structs around it. None if there is no such field below.
+    pub(crate) fn slots_of(&self, id: i32) -> Option<u64> {
+        if self.id == id {
+            return Some(1);
+        }
+        let below = self.children.iter().find_map(|child| child.slots_of(id))?;
+        match self.logical_type {
+            LogicalType::FixedSizeList(len) => Some(below.saturating_mul(u64::try_from(len).unwrap_or(0))),
+            _ => Some(below),
+        }
+    }
+
     /// Whether the metadata has a truthy value at `key`.
     pub(super) fn is_set(&self, key: &str) -> bool {
         self.metadata.get(key).is_some_and(|value| {

@@ -1,5 +1,6 @@
 //! One leaf column: its type, its pages, and what decoding it gives.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
@@ -23,6 +24,8 @@ pub(super) struct LeafType {
     pub(super) storage: Storage,
     /// Which layers are lists, innermost first.
     pub(super) lists: Vec<bool>,
+    /// Slots of a page that a row has: the product of the lengths of the fixed-size lists of structs around it.
+    pub(super) slots: u64,
 }
 
 impl LeafType {
@@ -59,10 +62,17 @@ impl LeafReader {
         }
         let leaf = Arc::new(leaf);
         let mut pages = Vec::with_capacity(column.pages.len());
+        let mut lengths = Vec::with_capacity(column.pages.len());
         for (number, page) in column.pages.iter().enumerate() {
             pages.push(Arc::new(PageReader::open(page, number, Arc::clone(&leaf))?));
+            let whole = page.length.checked_rem(leaf.slots) == Some(0);
+            let rows = page.length.checked_div(leaf.slots).filter(|_| whole);
+            lengths.push(rows.ok_or_else(|| {
+                let reason = format!("page {number} has {} slots of rows of {}", page.length, leaf.slots);
+                FormatError::corrupt("column", reason)
+            })?);
         }
-        let starts = Starts::new(column.pages.iter().map(|page| page.length))?;
+        let starts = Starts::new(lengths.into_iter())?;
         Ok(Self { leaf, pages, starts })
     }
 
@@ -71,11 +81,20 @@ impl LeafReader {
         self.starts.rows()
     }
 
-    /// The pages that `rows` touch: index, first row, and the rows counted from there.
+    /// The pages that `rows` touch: index, first row, and what is wanted of the page, counted in its slots.
     pub(super) fn touched(&self, rows: &Rows) -> Vec<(usize, u64, Rows)> {
         let touched = self.starts.touched(rows).into_iter();
-        touched.map(|Touched { page, start, rows }| (page, start, rows)).collect()
+        touched.map(|Touched { page, start, rows }| (page, start, times(rows, self.leaf.slots))).collect()
     }
+}
+
+/// `rows` where each consists of as many `slots`, which are no more than a page has.
+fn times(rows: Rows, slots: u64) -> Rows {
+    if slots == 1 {
+        return rows;
+    }
+    let range = |range: &Range<u64>| range.start.saturating_mul(slots)..range.end.saturating_mul(slots);
+    Rows::from_ranges(rows.ranges().iter().map(range)).unwrap_or_default()
 }
 
 /// Collects what is decoded of a leaf, page by page.
@@ -122,10 +141,11 @@ impl LeafBuilder {
         if slots != values {
             return Err(FormatError::corrupt("levels", format!("{slots} slots but {values} values")));
         }
-        if self.levels.rows() as u64 != rows {
+        let due = rows.saturating_mul(leaf.slots);
+        if self.levels.rows() as u64 != due {
             return Err(FormatError::corrupt(
                 "levels",
-                format!("they have {} rows instead of {rows}", self.levels.rows()),
+                format!("they have {} rows instead of {due}", self.levels.rows()),
             ));
         }
         let mut layers = self.levels.finish();

@@ -174,7 +174,7 @@ mod tests {
 
     fn builder(data_type: DataType) -> (LeafType, LeafBuilder, Numbering) {
         let storage = Storage::of(&data_type).unwrap();
-        let leaf = LeafType { name: String::new(), data_type, storage, lists: vec![false, true] };
+        let leaf = LeafType { name: String::new(), data_type, storage, lists: vec![false, true], slots: 1 };
         let builder = LeafBuilder::new(&leaf);
         let layers = vec![Layer::Item { nullable: true }, Layer::List { nullable: true, emptyable: true }];
         (leaf, builder, Numbering::new(layers).unwrap())

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int32Type};
-use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, StringArray, UInt32Array};
+use arrow_array::{Array, ArrayRef, FixedSizeListArray, Int32Array, StringArray, StructArray, UInt32Array};
 use arrow_schema::{DataType, Field};
 use bytes::Bytes;
 use lance_footer::{Column, ColumnKind, Extent, Page, Result, Rows, Version, run_on_slice};
@@ -153,6 +153,75 @@ fn a_row_over_three_chunks() {
     let lists = [Some((1..6).map(Some).collect::<Vec<_>>()), None, Some(vec![]), Some(vec![Some(6), None])];
     let expected = arrow_array::ListArray::from_iter_primitive::<Int32Type, _, _>(lists);
     check(&pages.open(list_of(DataType::Int32)).unwrap(), &expected);
+}
+
+/// `fsl<struct<a: member>, 2>`.
+fn pairs_of(member: DataType) -> DataType {
+    let member = Field::new("a", member, true);
+    DataType::new_fixed_size_list(DataType::Struct(vec![member].into()), 2, true)
+}
+
+fn pairs(values: ArrayRef, structs: Vec<bool>, lists: Vec<bool>) -> FixedSizeListArray {
+    let field = Arc::new(Field::new("a", values.data_type().clone(), true));
+    let structs = StructArray::new(vec![field].into(), vec![values], Some(structs.into()));
+    let item = Arc::new(Field::new("item", structs.data_type().clone(), true));
+    FixedSizeListArray::new(item, 2, Arc::new(structs), Some(lists.into()))
+}
+
+#[test]
+fn fixed_size_lists_of_structs() {
+    // [[{a:1}, null], null, [{a:null}, {a:4}]]
+    let layout = MiniBlockLayout {
+        def_compression: Some(flat(16)),
+        value_compression: Some(flat(32)),
+        layers: vec![3, 3, 3],
+        num_buffers: 1,
+        num_items: 6,
+        ..Default::default()
+    };
+    let mut chunk = vec![6, 0, 12, 0, 24, 0, 0, 0];
+    chunk.extend([0, 0, 2, 0, 3, 0, 3, 0, 1, 0, 0, 0, 0xfe, 0xfe, 0xfe, 0xfe]);
+    chunk.extend([1_u32, 0, 0, 0, 0, 4].iter().flat_map(|value| value.to_le_bytes()));
+    let odd = MiniBlockLayout { num_items: 5, ..layout.clone() };
+    let layout = || Layout::MiniBlockLayout(layout.clone());
+    let pages = Pages::default().page(6, layout(), &[&[0x50, 0], &chunk]);
+    let pages = pages.page(6, layout(), &[&[0x50, 0], &chunk]);
+    let file = pages.open(pairs_of(DataType::Int32)).unwrap();
+    assert_eq!(file.0.rows(), 6);
+    let values = [Some(1), None, None, None, None, Some(4)];
+    let values: ArrayRef = Arc::new(Int32Array::from_iter(values.into_iter().chain(values)));
+    let structs = [true, false, false, false, true, true].repeat(2);
+    check(&file, &pairs(values, structs, [true, false, true].repeat(2)));
+    // A row has two slots.
+    let odd = Pages::default().page(5, Layout::MiniBlockLayout(odd), &[&[0x50, 0], &chunk]);
+    let error = odd.open(pairs_of(DataType::Int32)).err().unwrap();
+    assert!(error.to_string().contains("page 0 has 5 slots of rows of 2"), "{error}");
+}
+
+#[test]
+fn lists_in_fixed_size_lists_of_structs() {
+    // [[{a:[1,2]}, {a:[]}], [null, {a:[3]}], null]: each item of the outer lists begins a row of the page.
+    let layout = MiniBlockLayout {
+        rep_compression: Some(flat(16)),
+        def_compression: Some(flat(16)),
+        value_compression: Some(flat(32)),
+        layers: vec![1, 6, 3, 3],
+        num_buffers: 1,
+        repetition_index_depth: 1,
+        num_items: 3,
+        ..Default::default()
+    };
+    let mut chunk = vec![7, 0, 14, 0, 14, 0, 12, 0];
+    chunk.extend([1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 0xfe, 0xfe]);
+    chunk.extend([0, 0, 0, 0, 2, 0, 3, 0, 0, 0, 4, 0, 4, 0, 0xfe, 0xfe]);
+    chunk.extend([1_u32, 2, 3, 0].iter().flat_map(|value| value.to_le_bytes()));
+    let index = numbers(&[6, 0]);
+    let pages = Pages::default().page(6, Layout::MiniBlockLayout(layout), &[&[0x60, 0], &chunk, &index]);
+    let some = |numbers: &[i32]| Some(numbers.iter().copied().map(Some).collect::<Vec<_>>());
+    let lists = [some(&[1, 2]), some(&[]), None, some(&[3]), None, None];
+    let lists: ArrayRef = Arc::new(arrow_array::ListArray::from_iter_primitive::<Int32Type, _, _>(lists));
+    let expected = pairs(lists, vec![true, true, false, true, false, false], vec![true, true, false]);
+    check(&pages.open(pairs_of(list_of(DataType::Int32))).unwrap(), &expected);
 }
 
 #[test]
@@ -346,14 +415,11 @@ fn errors_name_the_page_and_what_is_due() {
 
 #[test]
 fn what_is_not_built_is_refused() {
-    let entries = DataType::Struct(
-        vec![Field::new("key", DataType::Int32, false), Field::new("value", DataType::Int32, true)].into(),
-    );
     let below = DataType::new_list(DataType::Decimal32(5, 1), true);
     let error = Pages::default().open(below).err().unwrap();
     assert_eq!(error.to_string(), "unsupported: item: a column of type Decimal32(5, 1)");
-    let structs = DataType::FixedSizeList(Field::new("item", entries, true).into(), 2);
-    assert!(Pages::default().open(structs).is_err());
+    let error = Pages::default().open(DataType::new_list(pairs_of(DataType::Int32), true)).err().unwrap();
+    assert_eq!(error.to_string(), "unsupported: item: reading fixed-size lists of structs in lists");
 }
 
 #[test]

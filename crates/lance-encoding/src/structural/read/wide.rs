@@ -47,14 +47,14 @@ enum Ends {
 /// A machine that loads `rows` in `order`, if all of them can be read straight to their place and it is not one
 /// run of rows, which is better left where it is read.
 ///
-/// No leaf of the field may be in a list: what lists hold is put in order as a whole.
+/// No leaf of the field may be in a list, of fixed size or not: what lists hold is put in order as a whole.
 pub(super) fn load(
     field: &Opened,
     leaf: &LeafReader,
     rows: &Rows,
     order: Option<&Arc<[u32]>>,
 ) -> Result<Option<LoadWide>> {
-    let lists = field.leaves.iter().any(|leaf| leaf.leaf.lists.contains(&true));
+    let lists = field.leaves.iter().any(|leaf| leaf.leaf.lists.contains(&true) || leaf.leaf.slots > 1);
     if lists || rows.is_empty() || (order.is_none() && rows.ranges().len() < 2) {
         return Ok(None);
     }

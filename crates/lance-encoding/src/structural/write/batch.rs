@@ -28,7 +28,7 @@ pub(super) struct LeafBatch {
     pub(super) dictionary: Option<ArrayRef>,
 }
 
-/// A struct or a list above a leaf.
+/// A struct or a list, of fixed size or not, above a leaf.
 #[derive(Debug, Clone)]
 pub(super) enum Ancestor {
     /// Its slots are those of its member.
@@ -39,6 +39,13 @@ pub(super) enum Ancestor {
         nulls: Option<NullBuffer>,
         /// Where their items are.
         offsets: Offsets,
+    },
+    /// Each slot has as many of its items.
+    FixedSizeList {
+        /// Which lists are null.
+        nulls: Option<NullBuffer>,
+        /// Items of a list.
+        len: usize,
     },
 }
 
@@ -74,6 +81,12 @@ impl LeafBatch {
                     ancestors.push(Ancestor::List { nulls, offsets });
                     child
                 }
+                Nesting::FixedSizeList { len } => {
+                    let list = array.as_fixed_size_list_opt().ok_or_else(wrong)?;
+                    let start = usize::try_from(list.value_offset(0)).map_err(|_| wrong())?;
+                    ancestors.push(Ancestor::FixedSizeList { nulls, len });
+                    list.values().slice(start, array.len().saturating_mul(len))
+                }
             };
             array = next;
         }
@@ -83,23 +96,29 @@ impl LeafBatch {
 
     /// The rows at `range`, which must lie inside.
     pub(super) fn slice(&self, range: Range<usize>) -> Self {
-        let (start, len) = (range.start, range.len());
-        let cut = |nulls: &Option<NullBuffer>| nulls.as_ref().map(|nulls| nulls.slice(start, len));
+        let cut = |nulls: &Option<NullBuffer>, slots: &Range<usize>| {
+            nulls.as_ref().map(|nulls| nulls.slice(slots.start, slots.len()))
+        };
         let mut sliced = self.clone();
-        sliced.rows = len;
+        sliced.rows = range.len();
+        let mut slots = range;
         for ancestor in &mut sliced.ancestors {
             match ancestor {
-                Ancestor::Struct(nulls) => *nulls = cut(nulls),
+                Ancestor::Struct(nulls) => *nulls = cut(nulls, &slots),
                 Ancestor::List { nulls, offsets } => {
-                    *nulls = cut(nulls);
-                    *offsets = offsets.slice(range);
+                    *nulls = cut(nulls, &slots);
+                    *offsets = offsets.slice(slots);
                     // Everything below is found by these offsets.
                     return sliced;
                 }
+                Ancestor::FixedSizeList { nulls, len } => {
+                    *nulls = cut(nulls, &slots);
+                    slots = slots.start * *len..slots.end * *len;
+                }
             }
         }
-        sliced.nulls = cut(&sliced.nulls);
-        sliced.values = sliced.values.slice(range);
+        sliced.nulls = cut(&sliced.nulls, &slots);
+        sliced.values = sliced.values.slice(slots);
         sliced
     }
 
@@ -109,10 +128,14 @@ impl LeafBatch {
         let mut bytes = 0;
         let mut level = 0;
         for ancestor in &self.ancestors {
-            if let Ancestor::List { offsets, .. } = ancestor {
-                bytes += slots.len() * offsets.width();
-                slots = offsets.at(slots.start)..offsets.at(slots.end);
-                level = 2;
+            match ancestor {
+                Ancestor::Struct(_) => {}
+                Ancestor::List { offsets, .. } => {
+                    bytes += slots.len() * offsets.width();
+                    slots = offsets.at(slots.start)..offsets.at(slots.end);
+                    level = 2;
+                }
+                Ancestor::FixedSizeList { len, .. } => slots = slots.start * len..slots.end * len,
             }
         }
         let nullable = self.nulls.is_some() || matches!(self.values, Block::Null(_));

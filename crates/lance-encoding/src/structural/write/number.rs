@@ -61,15 +61,18 @@ pub(super) fn number(codes: Option<Vec<u16>>, entries: usize, path: &LeafPath) -
     Ok(Numbered { numbering: Numbering::new(layers)?, definition, codes: of_levels })
 }
 
-/// Sets levels for null aside that may not occur, where the reference's reader goes wrong without them.
+/// Sets levels for null aside that may not occur, where the reference's reader goes wrong without them. Returns
+/// whether it did.
 ///
-/// When it joins pages, it takes a struct above a list that has no level for null to have as many slots as
-/// the page has values. So a struct above a list that may be null by its schema has a level for null in every
-/// page, and so has a list below it, or entries that own no slot are counted. Returns whether it did.
+/// When it joins pages, it takes a struct above a list that has no level for null to have as many slots as the page
+/// has values. So a struct above a list that may be null by its schema has a level for null in every page, and so has
+/// a list below it, or entries that own no slot are counted. A fixed-size list of structs that has such a level in
+/// one page and not in the next is counted by its items in the latter; so all layers around and below one have it.
 fn for_the_reference(levels: &mut [u16], steps: &[Step]) -> bool {
-    let Some(innermost) = steps.iter().rposition(|step| step.nesting == Nesting::List) else { return false };
+    let fixed = steps.iter().any(|step| matches!(step.nesting, Nesting::FixedSizeList { .. }));
+    let innermost = steps.iter().rposition(|step| step.nesting == Nesting::List).map_or(0, |list| list + 1);
     let mut masked = false;
-    for (outer, step) in steps.iter().enumerate().take(innermost + 1) {
+    for (outer, step) in steps.iter().enumerate().take(if fixed { steps.len() } else { innermost }) {
         masked |= step.nesting != Nesting::List && step.nullable;
         let layer = u16::try_from(steps.len() - 1 - outer).unwrap_or(u16::MAX);
         if let Some(null) = levels.get_mut(usize::from(null_code(layer)))

@@ -34,6 +34,8 @@ pub(super) enum Nesting {
     Struct { member: usize },
     /// A list, a large list or a map, whose items are the structs of key and value.
     List,
+    /// A fixed-size list of structs, of this length: each slot becomes as many.
+    FixedSizeList { len: usize },
     /// The end of the path.
     Leaf,
 }
@@ -54,6 +56,15 @@ impl LeafPath {
     /// Dotted name of the leaf below the top-level field.
     pub(super) fn name(&self) -> &str {
         self.steps.last().map_or("", |step| step.name.as_str())
+    }
+
+    /// Slots of the leaf that a row has: the product of the lengths of all fixed-size lists on the path.
+    pub(super) fn slots(&self) -> usize {
+        let lengths = self.steps.iter().map(|step| match step.nesting {
+            Nesting::FixedSizeList { len } => len,
+            _ => 1,
+        });
+        lengths.fold(1, usize::saturating_mul)
     }
 
     /// Lists on the path, which is also the repetition level of a new row.
@@ -83,18 +94,34 @@ fn collect(
     let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), nesting };
     match field.data_type() {
         DataType::Struct(members) if !members.is_empty() => {
+            let first = paths.len();
             for (member, child) in members.iter().enumerate() {
                 above.push(step(Nesting::Struct { member }));
                 collect(child, member_name(&name, child), rules, above, paths)?;
                 above.pop();
             }
+            if !above.iter().any(|step| matches!(step.nesting, Nesting::FixedSizeList { .. })) {
+                refuse_unlike_slots(paths.get(first..).unwrap_or_default(), &name)?;
+            }
         }
-        DataType::Map(..) if !rules.maps => return Err(refuse(&name, "maps before file version 2.2")),
+        DataType::Map(..) if !rules.newer_types => {
+            return Err(refuse(&name, "maps before file version 2.2"));
+        }
         DataType::Map(_, true) => return Err(refuse(&name, "maps with sorted keys")),
         DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
             above.push(step(Nesting::List));
             collect(item, member_name(&name, item), rules, above, paths)?;
             above.pop();
+        }
+        DataType::FixedSizeList(item, len) if matches!(item.data_type(), DataType::Struct(_)) => {
+            let len = fixed_size_list(*len, &name, rules, above)?;
+            let first = paths.len();
+            above.push(step(Nesting::FixedSizeList { len }));
+            collect(item, member_name(&name, item), rules, above, paths)?;
+            above.pop();
+            if paths.iter().skip(first).any(|path| path.lists() > 0) {
+                return Err(refuse(&name, "fixed-size lists of structs with lists in them"));
+            }
         }
         leaf => {
             let kind = leaf_kind(leaf, &name)?;
@@ -104,6 +131,32 @@ fn collect(
         }
     }
     Ok(())
+}
+
+/// The length of a fixed-size list of structs below `above`. The reference reads none that goes with a list.
+fn fixed_size_list(len: i32, name: &str, rules: &Rules, above: &[Step]) -> Result<usize> {
+    if !rules.newer_types {
+        return Err(refuse(name, "fixed-size lists of structs before file version 2.2"));
+    }
+    if above.iter().any(|step| step.nesting == Nesting::List) {
+        return Err(refuse(name, "fixed-size lists of structs in lists"));
+    }
+    match usize::try_from(len) {
+        Ok(len) if len > 0 => Ok(len),
+        _ => Err(refuse(name, "fixed-size lists without items")),
+    }
+}
+
+/// An error if the paths of a struct, which is in no fixed-size list, have unlike numbers of slots: the reference's
+/// reader wants the columns of a struct to be as long as each other.
+fn refuse_unlike_slots(paths: &[LeafPath], name: &str) -> Result<()> {
+    let slots = paths.first().map(LeafPath::slots);
+    if paths.iter().all(|path| Some(path.slots()) == slots) {
+        return Ok(());
+    }
+    let what =
+        "a struct with a fixed-size list of structs next to other members, which the reference cannot read";
+    Err(refuse(name, what))
 }
 
 fn leaf_kind(data_type: &DataType, name: &str) -> Result<LeafKind> {

@@ -73,6 +73,10 @@ fn shred(batch: &LeafBatch, path: &LeafPath) -> Result<Shredded> {
         layer = layer.saturating_sub(1);
         match ancestor {
             Ancestor::Struct(nulls) => walk.item(nulls.as_ref(), layer, step)?,
+            Ancestor::FixedSizeList { nulls, len } => {
+                walk.item(nulls.as_ref(), layer, step)?;
+                walk.repeat(*len);
+            }
             Ancestor::List { nulls, offsets } => {
                 rank = rank.saturating_sub(1);
                 match offsets {
@@ -138,6 +142,17 @@ impl Walk {
             }
         }
         if marked && !step.nullable { Err(not_nullable(step)) } else { Ok(()) }
+    }
+
+    /// Replaces each slot by `len` slots, all of which say what it says. No list is around them.
+    fn repeat(&mut self, len: usize) {
+        self.entries *= len;
+        for slots in &mut self.slots {
+            *slots = slots.start * len..slots.end * len;
+        }
+        if let Some(codes) = &mut self.codes {
+            *codes = codes.iter().flat_map(|code| std::iter::repeat_n(*code, len)).collect();
+        }
     }
 
     /// Replaces each slot of a list layer by the slots of its items. Further elements of a list repeat

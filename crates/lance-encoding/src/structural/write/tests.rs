@@ -312,6 +312,34 @@ fn a_run_of_missing_lists_splits_the_page() {
     assert!(pages.iter().all(|page| page.length <= 65_535));
 }
 
+fn structs_of(members: Vec<DataType>) -> DataType {
+    let member = |(index, kind)| Field::new(format!("m{index}"), kind, true);
+    DataType::Struct(members.into_iter().enumerate().map(member).collect())
+}
+
+#[test]
+fn g_fixed_size_list_of_struct() {
+    // [[{a:1}, null], null, [{a:null}, {a:4}]]
+    let a = structs(
+        "a",
+        ints([Some(1), None, Some(7), Some(8), None, Some(4)]),
+        Some(vec![true, false, true, true, true, true]),
+    );
+    let item = Field::new("item", a.data_type().clone(), true);
+    let nulls = NullBuffer::from(vec![true, false, true]);
+    let array: ArrayRef = Arc::new(FixedSizeListArray::new(item.into(), 2, a, Some(nulls)));
+    let found = levels(&array);
+    assert_eq!(found.layers, [NULLABLE; 3]);
+    assert_eq!((found.repetition, found.values), (None, 6));
+    assert_eq!(found.definition.unwrap(), [0, 2, 3, 3, 1, 0]);
+    let pages = pages(&array, Version::V2_2);
+    assert_eq!((pages.len(), pages[0].length), (1, 6));
+    // A slice begins in the middle of the items; and where nothing is null there are levels for null still.
+    let found = levels(&array.slice(2, 1));
+    assert_eq!(found.definition.unwrap(), [1, 0]);
+    assert_eq!(found.layers, [NULLABLE; 3]);
+}
+
 #[test]
 fn what_cannot_be_stored_is_named() {
     let refused = |data_type: DataType| {
@@ -332,6 +360,22 @@ fn what_cannot_be_stored_is_named() {
     let deep = (0..33).fold(DataType::Int8, |inner, _| DataType::new_fixed_size_list(inner, 1, true));
     assert!(refused(deep).contains("more than 32 fixed-size lists"));
     assert!(refused(DataType::new_fixed_size_list(DataType::Utf8, 2, true)).contains("Utf8"));
+
+    // What the reference cannot read is not written.
+    let pairs = DataType::new_fixed_size_list(structs_of(vec![DataType::Int8]), 2, true);
+    assert!(
+        refused(DataType::new_list(pairs.clone(), true)).contains("fixed-size lists of structs in lists")
+    );
+    let lists = structs_of(vec![DataType::new_list(DataType::Int8, true)]);
+    assert!(refused(DataType::new_fixed_size_list(lists, 2, true)).contains("with lists in them"));
+    assert!(refused(structs_of(vec![pairs.clone(), DataType::Int8])).contains("next to other members"));
+    let inner = structs_of(vec![pairs.clone(), DataType::Int8]);
+    let options = WriterOptions::default();
+    let inside = Field::new("x", DataType::new_fixed_size_list(inner, 3, true), true);
+    assert!(field_writer(&inside, &options).is_ok());
+    let old = WriterOptions { version: Version::V2_1, ..options };
+    let error = field_writer(&Field::new("x", pairs, true), &old).err().unwrap();
+    assert!(error.to_string().contains("before file version 2.2"), "{error}");
 
     let field = Field::new("x", DataType::Int32, false);
     let mut writer = field_writer(&field, &WriterOptions::default()).unwrap();
