@@ -45,11 +45,55 @@ fn feature_of(scheme: &str) -> Option<(&'static str, bool)> {
     }
 }
 
-/// The path that a `file://` URL names.
+/// The path that a `file://` URL names: what follows an empty host, or `localhost`, with its `%` escapes undone and
+/// without query and fragment.
 fn file_path(text: &str) -> Result<PathBuf> {
-    let invalid = |reason: String| IoError::InvalidUrl { url: text.into(), reason };
-    let url = url::Url::parse(text).map_err(|error| invalid(error.to_string()))?;
-    url.to_file_path().map_err(|()| invalid("it names no absolute path on this machine".into()))
+    let invalid = |reason: &str| IoError::InvalidUrl { url: text.into(), reason: reason.into() };
+    let rest = text.strip_prefix("file://").unwrap_or(text);
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = match rest.find('/') {
+        Some(start) => rest.split_at(start),
+        None => (rest, ""),
+    };
+    if path.is_empty() || !(host.is_empty() || host.eq_ignore_ascii_case("localhost")) {
+        return Err(invalid("it names no absolute path on this machine"));
+    }
+    let path = unescaped(path).ok_or_else(|| invalid("a % without two hexadecimal digits after it"))?;
+    if path.contains(&0) {
+        return Err(invalid("it has a zero byte"));
+    }
+    native(path).ok_or_else(|| invalid("it names no absolute path on this machine"))
+}
+
+/// The bytes of a path in which `%20` stands for a space.
+fn unescaped(path: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?].map(char::from).map(|digit| digit.to_digit(16));
+                u8::try_from(digits[0]? * 16 + digits[1]?).ok()?
+            }
+            byte => byte,
+        });
+    }
+    Some(bytes)
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere not every path can be")]
+fn native(path: Vec<u8>) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    Some(std::ffi::OsString::from_vec(path).into())
+}
+
+/// `/C:/table` without the slash in front.
+#[cfg(not(unix))]
+fn native(path: Vec<u8>) -> Option<PathBuf> {
+    let path = String::from_utf8(path).ok()?;
+    let path = PathBuf::from(path.strip_prefix('/')?);
+    path.is_absolute().then_some(path)
 }
 
 #[cfg(feature = "object-store")]
@@ -87,8 +131,14 @@ mod tests {
         let error = Store::open("gopher://host/t").unwrap_err().to_string();
         assert!(error.contains("unknown scheme \"gopher\""), "{error}");
         assert!(Store::open("file://relative").is_err());
+        for text in ["file://host/a", "file://", "file:///a%2", "file:///a%zz", "file:///a%00"] {
+            assert!(Store::open(text).is_err(), "{text}");
+        }
         if cfg!(unix) {
-            assert_eq!(Store::open("file:///a%20b/t").unwrap().location("x"), "/a b/t/x");
+            let location = |text| Store::open(text).unwrap().location("x");
+            assert_eq!(location("file:///a%20b/t"), "/a b/t/x");
+            assert_eq!(location("file:///%c3%A9/t?q#f"), "/é/t/x");
+            assert_eq!(location("file://localhost/t"), "/t/x");
         }
     }
 
