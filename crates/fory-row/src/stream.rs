@@ -7,16 +7,43 @@ mod writer;
 pub use reader::{RowStreamReader, StreamOptions};
 pub use writer::RowStreamWriter;
 
-use crate::Frame;
+use crate::{DataType, Error, ErrorKind, ForyRow, Frame, Layout, Result};
 
 const FRAME: Frame = Frame::RowWithSizeAndHash;
+
+/// The type of struct whose schema was found to be that of a stream, so that not every row has to be compared.
+#[derive(Debug, Clone, Copy, Default)]
+struct Known(Option<fn() -> DataType>);
+
+impl Known {
+    fn check<T: ForyRow>(&mut self, layout: &Layout) -> Result<()> {
+        let data_type: fn() -> DataType = T::data_type;
+        // Types whose functions share an address have one schema.
+        if self.0.is_some_and(|known| std::ptr::fn_addr_eq(known, data_type)) {
+            return Ok(());
+        }
+        let (own, stream) = (T::schema()?, layout.schema());
+        if own.fields().len() != stream.fields().len() {
+            let (own, stream) = (own.fields().len(), stream.fields().len());
+            let reason = format!("a struct of {own} fields in a stream whose rows have {stream}");
+            return Err(Error::new(ErrorKind::Type, reason));
+        }
+        let other = own.fields().iter().zip(stream.fields()).find(|(own, stream)| own != stream);
+        if let Some((own, _)) = other {
+            let reason = "the struct and the stream have different fields at this place";
+            return Err(Error::new(ErrorKind::Type, reason).in_field(&own.name));
+        }
+        self.0 = Some(data_type);
+        Ok(())
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use std::io::{self, Read};
 
     use super::*;
-    use crate::{DataType, Error, ErrorKind, Field, Format, Layout, Result, Schema, Value};
+    use crate::{Field, Format, Schema, Value};
 
     fn layout() -> Result<Layout> {
         let schema = Schema::new(vec![

@@ -23,7 +23,7 @@ use crate::geometry::{MAX_IMAGE, RowGeometry, Widths};
 use crate::raw::Slot;
 use crate::schema::HASH_START;
 use crate::value::Budget;
-use crate::{DataType, DecodeOptions, Error, ErrorKind, Result, RowFormat, Schema};
+use crate::{DataType, DecodeOptions, Error, ErrorKind, Layout, Result, RowFormat, Schema};
 
 /// A Rust type that a field of a row, an element of a list, or a key or value of a map can have.
 ///
@@ -113,6 +113,11 @@ pub trait ForyRow: RowType {
             DataType::Struct(fields) => Schema::new(fields),
             other => Err(Error::new(ErrorKind::Schema, format!("a row is a struct, not a {}", other.name()))),
         }
+    }
+
+    /// The schema worked out for a format, for streams and for what has no struct.
+    fn layout<F: RowFormat>() -> Result<Layout> {
+        Layout::new(Self::schema()?, F::FORMAT)
     }
 
     /// The schema hash that framed rows carry.

@@ -1,8 +1,8 @@
 use std::io::{self, Read};
 
-use super::FRAME;
+use super::{FRAME, Known};
 use crate::frame::split_hash;
-use crate::{Error, ErrorKind, Layout, Result, Row, Value};
+use crate::{Compact, Error, ErrorKind, Format, ForyRow, FromRowBytes, Layout, Result, Row, Standard, Value};
 
 /// How much a [`RowStreamReader`] takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,7 @@ impl Default for StreamOptions {
 #[derive(Debug)]
 pub struct RowStreamReader<R> {
     layout: Layout,
+    known: Known,
     from: R,
     options: StreamOptions,
     frame: Vec<u8>,
@@ -43,7 +44,7 @@ impl<R: Read> RowStreamReader<R> {
 
     /// The same with another limit.
     pub const fn with_options(layout: Layout, from: R, options: StreamOptions) -> Self {
-        Self { layout, from, options, frame: vec![], rows: 0, lost: false }
+        Self { layout, known: Known(None), from, options, frame: vec![], rows: 0, lost: false }
     }
 
     /// What rows hold, and how.
@@ -70,6 +71,21 @@ impl<R: Read> RowStreamReader<R> {
         }
         let body = split_hash(self.layout.hash(), &self.frame)?;
         self.layout.decode(body).map(Some)
+    }
+
+    /// The next row as a struct that derives [`ForyRow`] and has the schema of the stream, down to names and what is
+    /// nullable. It may borrow from the reader.
+    pub fn next_struct<'r, T: ForyRow + FromRowBytes<'r>>(&'r mut self) -> Result<Option<T>> {
+        self.known.check::<T>(&self.layout)?;
+        if !self.read_frame()? {
+            return Ok(None);
+        }
+        let body = split_hash(self.layout.hash(), &self.frame)?;
+        match self.layout.format() {
+            Format::Standard => T::from_row::<Standard>(body),
+            Format::Compact => T::from_row::<Compact>(body),
+        }
+        .map(Some)
     }
 
     /// Gives the source back, which stands behind the last row that was read.

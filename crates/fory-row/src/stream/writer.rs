@@ -1,7 +1,7 @@
 use std::io::Write;
 
-use super::FRAME;
-use crate::{Image, Layout, Result, RowWriter, Value};
+use super::{FRAME, Known};
+use crate::{Compact, Format, ForyRow, Image, Layout, Result, RowWriter, Standard, Value};
 
 /// Writes rows one after the other, each with its size and its schema hash in front, through one buffer that is
 /// used again for every row.
@@ -33,6 +33,7 @@ use crate::{Image, Layout, Result, RowWriter, Value};
 #[derive(Debug)]
 pub struct RowStreamWriter<W> {
     layout: Layout,
+    known: Known,
     to: W,
     frame: Vec<u8>,
 }
@@ -40,7 +41,7 @@ pub struct RowStreamWriter<W> {
 impl<W: Write> RowStreamWriter<W> {
     /// A stream of rows of `layout`. Every row is one call of `to`.
     pub const fn new(layout: Layout, to: W) -> Self {
-        Self { layout, to, frame: vec![] }
+        Self { layout, known: Known(None), to, frame: vec![] }
     }
 
     /// What rows hold, and how.
@@ -56,6 +57,38 @@ impl<W: Write> RowStreamWriter<W> {
     /// Writes a row whose fields `write` sets.
     pub fn write_row(&mut self, write: impl FnOnce(&mut RowWriter<'_>) -> Result<()>) -> Result<()> {
         self.send(|layout, frame| layout.write_row(frame, write))
+    }
+
+    /// Writes a struct that derives [`ForyRow`] and has the schema of the stream, down to names and what is nullable.
+    ///
+    /// ```
+    /// use fory_row::{Compact, ForyRow, RowStreamReader, RowStreamWriter};
+    ///
+    /// #[derive(Debug, PartialEq, ForyRow)]
+    /// struct Step {
+    ///     at: i64,
+    ///     note: Option<String>,
+    /// }
+    ///
+    /// let mut writer = RowStreamWriter::new(Step::layout::<Compact>()?, Vec::new());
+    /// for at in 0..3 {
+    ///     writer.write_struct(&Step { at, note: None })?;
+    /// }
+    /// let bytes = writer.finish()?;
+    ///
+    /// let mut reader = RowStreamReader::new(Step::layout::<Compact>()?, &bytes[..]);
+    /// assert_eq!(reader.next_struct()?, Some(Step { at: 0, note: None }));
+    /// // Or without decoding all of it:
+    /// let row = reader.next_row()?.ok_or("no more")?;
+    /// assert_eq!(Step::view_row::<Compact>(row.bytes())?.at()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn write_struct<T: ForyRow>(&mut self, row: &T) -> Result<()> {
+        self.known.check::<T>(&self.layout)?;
+        self.send(|layout, frame| match layout.format() {
+            Format::Standard => row.write_row::<Standard>(frame),
+            Format::Compact => row.write_row::<Compact>(frame),
+        })
     }
 
     /// Writes a row that is there as bytes, after a check of every value in it.
