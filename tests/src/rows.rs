@@ -1,8 +1,8 @@
 //! The golden rows in `data/row`: images written by the implementations in Java, Python and Rust.
 
 use fory_row::{
-    ArrayRef, DataType, Date, Decimal, Duration, Field, Float16, Format, Frame, Image, Layout, MapRef,
-    Result, Row, Schema, Timestamp, Value,
+    ArrayRef, DataType, Date, Decimal, Duration, Field, Float16, Frame, Image, Layout, MapRef, Result, Row,
+    Schema, Timestamp, Value,
 };
 use serde_json::Value as Json;
 
@@ -47,16 +47,11 @@ fn cases(name: &str) -> Vec<Golden> {
     cases
         .map(|json| {
             let text = |key: &str| json[key].as_str().unwrap().to_string();
-            let format = match json["format"].as_str().unwrap() {
-                "standard" => Format::Standard,
-                "compact" => Format::Compact,
-                other => panic!("a format of {other}"),
-            };
             let schema = Schema::from_json(&json["schema"]).unwrap();
             Golden {
                 id: text("id"),
                 frame: text("kind").parse().unwrap(),
-                layout: Layout::new(schema, format).unwrap(),
+                layout: Layout::new(schema, text("format").parse().unwrap()).unwrap(),
                 bytes: read(&text("file")),
                 json: json.clone(),
             }

@@ -1,4 +1,8 @@
+use std::fmt;
+use std::str::FromStr;
+
 use crate::geometry::{ElementShape, FieldShape, Widths};
+use crate::{Error, Result};
 
 /// The two layouts of rows.
 ///
@@ -37,6 +41,34 @@ impl RowFormat for Standard {
 
 impl RowFormat for Compact {
     const FORMAT: Format = Format::Compact;
+}
+
+impl Format {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Standard, Self::Compact];
+
+    /// Its name, `standard` or `compact`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Compact => "compact",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = Self::ALL.into_iter().find(|format| format.name() == name);
+        found.ok_or_else(|| Error::value(format!("there is no format {name:?}; there are standard, compact")))
+    }
 }
 
 mod sealed {
