@@ -47,6 +47,8 @@ fn read_field(json: &Json, part: Option<&str>, depth: usize) -> Result<Field> {
     };
     let name = match (json.get("name"), part) {
         (Some(Json::String(name)), _) => name.as_str(),
+        // As everywhere else.
+        (None, Some("element")) => "item",
         (None, Some(part)) => part,
         (Some(other), _) => return Err(wrong(format!("the name of a field is {}", shown(other)))),
         (None, None) => return Err(wrong("a field without a name")),
@@ -214,6 +216,20 @@ mod tests {
         assert!(Schema::from_json(&lists(64)).is_ok());
         let error = Schema::from_json(&lists(65)).err().map(|error| error.kind());
         assert_eq!(error, Some(ErrorKind::Limit));
+    }
+
+    #[test]
+    fn parts_without_names_have_those_of_all_schemas() -> Result<()> {
+        let json = json!([
+            {"name": "l", "nullable": true, "type": "list", "element": {"nullable": false, "type": "int8"}},
+            {"name": "m", "nullable": true, "type": "map", "key": {"type": "int8"}, "value": {"type": "int8"}},
+        ]);
+        let fields = vec![
+            Field::new("l", DataType::list(DataType::Int8, false), true),
+            Field::new("m", DataType::map(DataType::Int8, DataType::Int8), true),
+        ];
+        assert_eq!(Schema::from_json(&json)?, Schema::new(fields)?);
+        Ok(())
     }
 
     #[test]
