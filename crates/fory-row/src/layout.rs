@@ -41,6 +41,8 @@ pub(crate) struct RowLayout {
     pub(crate) fields: Vec<FieldLayout>,
     /// Positions in `fields`, in the order of the bytes.
     pub(crate) order: Vec<usize>,
+    /// Positions in `fields`, in the order of their names.
+    by_name: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
@@ -160,8 +162,10 @@ impl RowLayout {
                 bit,
                 value,
             })
-            .collect();
-        Ok(Self { format, geometry, fields, order })
+            .collect::<Vec<FieldLayout>>();
+        let mut by_name = (0..fields.len()).collect::<Vec<_>>();
+        by_name.sort_by_key(|&index| fields.get(index).map(|field| field.name.as_str()));
+        Ok(Self { format, geometry, fields, order, by_name })
     }
 
     /// The schema hash of `fields`, which are those of this row, in the order of the bytes. Structs directly in
@@ -183,6 +187,18 @@ impl RowLayout {
 
     pub(crate) fn field(&self, index: usize) -> Option<&FieldLayout> {
         self.fields.get(index)
+    }
+
+    /// The position of the field `name`.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        // Few names are compared faster than searched.
+        const FEW: usize = 16;
+        if self.fields.len() <= FEW {
+            return self.fields.iter().position(|field| field.name == name);
+        }
+        let named = |index: &usize| self.fields.get(*index).map(|field| field.name.as_str());
+        let found = self.by_name.binary_search_by(|index| named(index).cmp(&Some(name))).ok()?;
+        self.by_name.get(found).copied()
     }
 }
 

@@ -37,7 +37,8 @@ impl Layout {
         }
     }
 
-    /// The JSON that stands for `value`, as [`Layout::value_from_json`] reads it.
+    /// The JSON that stands for `value`, as [`Layout::value_from_json`] reads it. Members are in the order of the schema
+    /// where objects keep one, which is a feature of `serde_json`, `preserve_order`.
     pub fn value_to_json(&self, image: Image, value: &Value) -> Result<Json> {
         match (image, value) {
             (Image::Row, Value::Struct(values)) => write_struct(self.root(), values),
@@ -94,9 +95,7 @@ fn read_struct(layout: &RowLayout, json: &Json) -> Result<Value> {
     let Json::Object(members) = json else {
         return Err(Error::value(format!("{} instead of an object", shown(json))));
     };
-    if let Some(name) = members.keys().find(|name| layout.fields.iter().all(|field| field.name != **name)) {
-        layout.index(name)?;
-    }
+    members.keys().try_for_each(|name| layout.index(name).map(drop))?;
     let fields = layout.fields.iter().map(|field| match members.get(&field.name) {
         Some(json) => read(&field.value, json).map_err(|error| error.in_field(&field.name)),
         None => Ok(Value::Null),

@@ -19,7 +19,7 @@ pub trait FieldIndex: Copy + sealed::Sealed {
 
 /// The names of fields, for [`FieldIndex`].
 #[derive(Debug)]
-pub struct FieldNames<'a>(&'a [FieldLayout]);
+pub struct FieldNames<'a>(&'a RowLayout);
 
 mod sealed {
     pub trait Sealed {}
@@ -122,7 +122,7 @@ impl RowLayout {
 
     #[inline]
     pub(crate) fn index(&self, field: impl FieldIndex) -> Result<usize> {
-        field.position_in(&FieldNames(&self.fields))
+        field.position_in(&FieldNames(self))
     }
 }
 
@@ -136,7 +136,7 @@ impl FieldIndex for usize {
 impl FieldIndex for &str {
     #[inline]
     fn position_in(self, fields: &FieldNames<'_>) -> Result<usize> {
-        fields.0.iter().position(|field| field.name == self).ok_or_else(|| no_name(self, fields.0))
+        fields.0.position(self).ok_or_else(|| no_name(self, &fields.0.fields))
     }
 }
 
