@@ -19,10 +19,20 @@ pub struct Elements<'a, T> {
     value: std::marker::PhantomData<fn() -> T>,
 }
 
-/// Numbers that an array can be seen as a slice of.
+/// Numbers that an array can be seen as, or written from, a slice of.
+///
+/// | slices of | are lists of |
+/// |---|---|
+/// | `i8`, `u8` | int8; as `u8` they are bytes: a `byte[]` of Java is such a list |
+/// | `i16` | int16 |
+/// | `i32` | int32; date32, as days |
+/// | `i64` | int64; timestamp and duration, as microseconds |
+/// | `f32`, `f64` | float32, float64 |
+/// | `u16` | float16, as bits |
 pub trait Primitive: FromBytes + Immutable + Copy + sealed::Sealed {
+    /// The types of such elements, the first one for errors.
     #[doc(hidden)]
-    const NAME: &'static str;
+    const NAMES: &'static [&'static str];
     #[doc(hidden)]
     fn write_le(values: &[Self], to: &mut [u8]);
 }
@@ -32,10 +42,10 @@ mod sealed {
 }
 
 macro_rules! primitive {
-    ($($type:ty => $name:literal),* $(,)?) => {$(
+    ($($type:ty => $($name:literal)|+),* $(,)?) => {$(
         impl sealed::Sealed for $type {}
         impl Primitive for $type {
-            const NAME: &'static str = $name;
+            const NAMES: &'static [&'static str] = &[$($name),+];
 
             #[inline]
             fn write_le(values: &[Self], to: &mut [u8]) {
@@ -47,7 +57,16 @@ macro_rules! primitive {
     )*};
 }
 
-primitive! { i8 => "int8", i16 => "int16", i32 => "int32", i64 => "int64", f32 => "float32", f64 => "float64" }
+primitive! {
+    i8 => "int8",
+    u8 => "int8",
+    i16 => "int16",
+    i32 => "int32" | "date32",
+    i64 => "int64" | "timestamp" | "duration",
+    f32 => "float32",
+    f64 => "float64",
+    u16 => "float16",
+}
 
 impl Layout {
     /// Opens a top-level array: the first field of the schema is the list that it is an image of.
@@ -105,8 +124,8 @@ impl<'a> ArrayRef<'a> {
         Elements { array: *self, next: 0, value: std::marker::PhantomData }
     }
 
-    /// The elements as they lie there, without a copy: `None` where they are of another type than `T`, where one
-    /// is null, where their address is not a multiple of the alignment of `T` (compact arrays are often not
+    /// The elements as they lie there, without a copy: `None` where `T` does not stand for their type, where one is
+    /// null, where their address is not a multiple of the alignment of `T` (compact arrays are often not
     /// aligned), and on big-endian machines.
     ///
     /// ```
@@ -122,7 +141,8 @@ impl<'a> ArrayRef<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn as_slice<T: Primitive>(&self) -> Option<&'a [T]> {
-        if cfg!(target_endian = "big") || self.element.value.name() != T::NAME || self.raw.has_nulls() {
+        let same = T::NAMES.contains(&self.element.value.name());
+        if cfg!(target_endian = "big") || !same || self.raw.has_nulls() {
             return None;
         }
         <[T]>::ref_from_bytes(self.raw.elements()).ok()

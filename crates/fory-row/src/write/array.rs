@@ -94,9 +94,10 @@ impl<'w> ArrayWriter<'w> {
 
     /// Writes the next elements, which are numbers, none of them null.
     pub fn extend_from_slice<T: Primitive>(&mut self, values: &[T]) -> Result<()> {
-        if self.element.value.name() != T::NAME {
-            let name = self.element.value.name();
-            return Err(Error::new(ErrorKind::Type, format!("{} were written to a list of {name}", T::NAME)));
+        let name = self.element.value.name();
+        if !T::NAMES.contains(&name) {
+            let given = T::NAMES.first().copied().unwrap_or_default();
+            return Err(Error::new(ErrorKind::Type, format!("{given} were written to a list of {name}")));
         }
         if values.len() > self.len - self.next {
             return Err(too_many(self.len));
