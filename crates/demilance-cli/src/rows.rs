@@ -74,7 +74,7 @@ struct Form {
 /// What rows hold, and how they are laid out.
 #[derive(Debug, Args)]
 struct LayoutForm {
-    /// The fields, as JSON
+    /// The fields, as JSON; - is stdin
     #[arg(long, value_name = "SCHEMA.json")]
     schema: PathBuf,
     /// How rows are laid out
@@ -94,9 +94,19 @@ fn frames() -> impl TypedValueParser<Value = Frame> {
     PossibleValuesParser::new(Frame::ALL.map(Frame::name)).try_map(|name| name.parse::<Frame>())
 }
 
+impl Form {
+    /// The schema, and the whole of `input`.
+    fn read(&self, input: &Path, most: u64) -> Result<(Layout, Vec<u8>)> {
+        if self.layout.schema == Path::new("-") && input == Path::new("-") {
+            bail!("schema and input cannot both come from stdin");
+        }
+        Ok((self.layout.read()?, read(input, most)?))
+    }
+}
+
 impl LayoutForm {
     fn read(&self) -> Result<Layout> {
-        let schema = read(&self.schema)?;
+        let schema = read(&self.schema, MOST_JSON)?;
         let name = || name(&self.schema);
         let schema = serde_json::from_slice(&schema).context("is not JSON").with_context(name)?;
         let schema = Schema::from_json(&schema).with_context(name)?;
@@ -108,19 +118,25 @@ impl LayoutForm {
     }
 }
 
-/// The whole of a file, or of stdin.
-fn read(path: &Path) -> Result<Vec<u8>> {
-    // Larger ones are no rows, and no JSON of one either.
-    const MOST: u64 = 16 << 30;
+/// The greatest row with what stands in front of it.
+const MOST_BYTES: u64 = (2 << 30) + 12;
+/// JSON is longer than what it stands for; nobody keeps more of it in one value.
+const MOST_JSON: u64 = 16 << 30;
+
+/// The whole of a file, or of stdin, of at most so many bytes.
+fn read(path: &Path, most: u64) -> Result<Vec<u8>> {
     let mut bytes = vec![];
     if path == Path::new("-") {
-        std::io::stdin().lock().take(MOST).read_to_end(&mut bytes).context("input")?;
+        std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes).context("input")?;
     } else {
         let file = File::open(path).with_context(|| name(path))?;
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             bail!("{}: is a directory", name(path));
         }
-        file.take(MOST).read_to_end(&mut bytes).with_context(|| name(path))?;
+        file.take(most + 1).read_to_end(&mut bytes).with_context(|| name(path))?;
+    }
+    if bytes.len() as u64 > most {
+        bail!("{}: more than the {most} bytes that it can have", name(path));
     }
     Ok(bytes)
 }

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 
-use super::{Form, name, read, write};
+use super::{Form, MOST_BYTES, name, write};
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -24,9 +24,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let layout = arguments.form.layout.read()?;
+    let (layout, bytes) = arguments.form.read(&arguments.input, MOST_BYTES)?;
     let kind = arguments.form.kind;
-    let bytes = read(&arguments.input)?;
     let name = || name(&arguments.input);
     let value = layout.decode_framed(kind, &bytes).with_context(name)?;
     let json = layout.value_to_json(kind.image(), &value).with_context(name)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 
-use super::{Form, name, read, write};
+use super::{Form, MOST_JSON, name, write};
 
 const AFTER_HELP: &str = "\
 Members that an object does not have are null.
@@ -31,9 +31,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     if output.is_none_or(|path| path == Path::new("-")) && std::io::stdout().is_terminal() {
         bail!("bytes do not go to a terminal: say -o FILE, or pipe them");
     }
-    let layout = arguments.form.layout.read()?;
+    let (layout, json) = arguments.form.read(&arguments.input, MOST_JSON)?;
     let kind = arguments.form.kind;
-    let json = read(&arguments.input)?;
     let name = || name(&arguments.input);
     let json = serde_json::from_slice(&json).context("is not JSON").with_context(name)?;
     let value = layout.value_from_json(kind.image(), &json).with_context(name)?;

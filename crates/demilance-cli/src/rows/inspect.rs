@@ -6,7 +6,7 @@ use clap::Args;
 use demilance::row::Region;
 use serde_json::json;
 
-use super::{Form, name, read};
+use super::{Form, MOST_BYTES, name};
 
 /// Bytes of a line.
 const LINE: usize = 8;
@@ -33,8 +33,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<()> {
-    let layout = arguments.form.layout.read()?;
-    let bytes = read(&arguments.input)?;
+    let (layout, bytes) = arguments.form.read(&arguments.input, MOST_BYTES)?;
     let regions = layout.inspect(arguments.form.kind, &bytes).with_context(|| name(&arguments.input))?;
     if arguments.json {
         let regions = regions.iter().map(json_of).collect::<Vec<_>>();

@@ -74,6 +74,25 @@ fn golden_rows_are_decoded_and_encoded_again() {
 }
 
 #[test]
+fn members_are_printed_in_the_order_of_the_schema() {
+    let place = Place::new();
+    place.write(
+        "schema.json",
+        r#"[{"name": "z", "nullable": true, "type": "int8"},
+            {"name": "a", "nullable": true, "type": "struct", "fields": [
+                {"name": "y", "nullable": false, "type": "int64"}, {"name": "b", "nullable": false, "type": "bool"}]},
+            {"name": "m", "nullable": true, "type": "utf8"}]"#,
+    );
+    let row = r#"{"z":1,"a":{"y":-2,"b":true},"m":"é"}"#;
+    place.write("row.json", row);
+    for format in ["standard", "compact"] {
+        place.ok(&format!("rows encode --schema schema.json --format {format} row.json -o row.bin"));
+        let text = place.ok(&format!("rows decode --schema schema.json --format {format} row.bin"));
+        assert_eq!(text, format!("{row}\n"));
+    }
+}
+
+#[test]
 fn stdin_and_stdout_are_dashes() {
     let place = Place::new();
     place.write("schema.json", r#"[{"name": "v", "nullable": true, "type": "int16"}]"#);
@@ -165,6 +184,7 @@ fn errors_name_file_field_and_contradiction() {
             "more.json: wrong type: there is no field w; there are v",
         ),
         ("rows encode --schema schema.json short.bin", "short.bin: is not JSON"),
+        ("rows decode --schema - -", "schema and input cannot both come from stdin"),
         (
             "rows encode --schema schema.json good.json -o none/a.bin",
             "none/a.bin: there is no directory none",
