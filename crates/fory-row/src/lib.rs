@@ -122,6 +122,35 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Rows that are sent
+//!
+//! A [`Frame`] is what stands in front of a row: its size, its schema hash, or both. [`RowStreamWriter`] and
+//! [`RowStreamReader`] write and read rows with both, one after the other.
+//!
+//! ```
+//! use fory_row::{DataType, Field, Format, Frame, Layout, RowStreamReader, RowStreamWriter, Schema, Value};
+//!
+//! let layout = Layout::new(Schema::new(vec![Field::new("v", DataType::Int32, false)])?, Format::Standard)?;
+//! let mut bytes = vec![];
+//! layout.write_framed_row(Frame::RowWithHash, &mut bytes, |row| row.set("v", 7))?;
+//! let body = Frame::RowWithHash.body(layout.hash(), &bytes)?; // an error if the hash is another one
+//! assert_eq!(layout.row(body)?.get::<i32>("v")?, Some(7));
+//!
+//! let mut stream = RowStreamWriter::new(layout.clone(), vec![]);
+//! stream.write(&Value::Struct(vec![Value::Int32(1)]))?;
+//! stream.write_row(|row| row.set("v", 2))?;
+//! let sent = stream.finish()?;
+//!
+//! let mut stream = RowStreamReader::new(layout, sent.as_slice());
+//! let mut sum = 0;
+//! while let Some(row) = stream.next_row()? {
+//!     sum += row.get::<i32>("v")?.ok_or("null")?;
+//! }
+//! assert_eq!(sum, 3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+#![cfg_attr(feature = "arrow", doc = include_str!("arrow.md"))]
 //! # Which format
 //!
 //! The same values in either format are read in the same way. Standard rows are for these:
