@@ -149,7 +149,7 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
             fn view<__F: #krate::RowFormat>(
                 slot: #derive::Slot<'_>,
             ) -> #krate::Result<#view<'_, __F>> {
-                #krate::RowView::open(#derive::struct_bytes(slot, <__Places<__F>>::ALL.row.inline)?)
+                #krate::RowView::open(slot.row(<__Places<__F>>::ALL.row.inline)?)
             }
         }
 
@@ -212,11 +212,8 @@ pub(crate) fn expand(row: &Row<'_>) -> TokenStream {
                 budget: &mut #derive::Budget,
             ) -> #krate::Result<Self> {
                 let row = const { <__Places<__F>>::ALL.row };
-                // The bytes of a struct in place are those of its container, which were counted.
-                if row.inline.is_none() {
-                    budget.spend(row.fixed_end)?;
-                }
-                #krate::FromRowBytes::from_bytes::<__F>(#derive::struct_bytes(slot, row.inline)?, budget)
+                budget.spend_row(&row)?;
+                #krate::FromRowBytes::from_bytes::<__F>(slot.row(row.inline)?, budget)
             }
         }
 

@@ -82,7 +82,6 @@ pub(crate) enum ValueLayout {
 #[derive(Debug, Clone)]
 pub(crate) struct ElementLayout {
     pub(crate) shape: ElementShape,
-    pub(crate) nullable: bool,
     pub(crate) value: ValueLayout,
     /// What errors call one of them: element, key or value.
     pub(crate) step: fn(usize) -> Step,
@@ -290,7 +289,7 @@ impl ElementLayout {
         let value =
             ValueLayout::new(&element.data_type, format).map_err(|error| error.in_field(&element.name))?;
         let shape = ElementShape { format, width: value.width(format), nullable: element.nullable };
-        Ok(Self { shape, nullable: element.nullable, value, step })
+        Ok(Self { shape, value, step })
     }
 
     /// The same error, met inside of one of them.

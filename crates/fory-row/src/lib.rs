@@ -269,10 +269,9 @@ pub use write::{ArrayWriter, RowWriter};
 #[doc(hidden)]
 pub mod derive {
     pub use crate::geometry::{RowGeometry, StructGeometry, Widths};
-    pub use crate::raw::{Slot, bit, check_row};
-    pub use crate::typed::{Image, struct_bytes};
+    pub use crate::raw::{Slot, check_row};
     pub use crate::typed::{
-        check_depth, field, from_field, hash_type, struct_depth, struct_widths, write_field,
+        Image, check_depth, field, from_field, hash_type, struct_depth, struct_widths, write_field,
     };
     pub use crate::value::Budget;
 }

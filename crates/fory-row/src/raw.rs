@@ -4,7 +4,7 @@
 //! A container is a slice that ends where its parent says. It is checked when it is opened, a reference when it is
 //! followed; so no read leaves the slice, and none depends on the rest of the row.
 
-use crate::geometry::{ArrayGeometry, ElementShape};
+use crate::geometry::{ArrayGeometry, ElementShape, RowGeometry};
 use crate::{Error, Format, Result};
 
 /// The place of one value in a container.
@@ -55,6 +55,15 @@ impl<'a> Slot<'a> {
         }
     }
 
+    /// The bytes of a struct: in place where it has `inline` bytes there, or what a reference points at.
+    #[inline]
+    pub fn row(self, inline: Option<usize>) -> Result<&'a [u8]> {
+        match inline {
+            Some(width) => self.inline(width),
+            None => self.payload(),
+        }
+    }
+
     /// The offset and the size of a reference, as they stand there.
     #[inline]
     pub(crate) fn reference(self) -> Result<(usize, usize)> {
@@ -92,9 +101,15 @@ fn short_row(len: usize, fixed_end: usize) -> Error {
     Error::malformed(format!("{len} bytes are shorter than the fixed region of {fixed_end}"))
 }
 
+/// Whether the field that has bit `field` is null in the row `bytes`.
+#[inline]
+pub(crate) fn is_null(bytes: &[u8], row: &RowGeometry, field: usize) -> bool {
+    row.bitmap_len > 0 && bit(bytes, row.bitmap, field)
+}
+
 /// Whether bit `bit` of the bitmap at `bitmap` is set.
 #[inline]
-pub fn bit(owner: &[u8], bitmap: usize, bit: usize) -> bool {
+pub(crate) fn bit(owner: &[u8], bitmap: usize, bit: usize) -> bool {
     owner.get(bitmap + bit / 8).is_some_and(|byte| byte & (1 << (bit % 8)) != 0)
 }
 

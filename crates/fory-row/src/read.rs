@@ -7,6 +7,7 @@ mod debug;
 mod map;
 mod row;
 
+pub(crate) use array::no_element;
 pub use array::{ArrayRef, Elements, Primitive};
 #[cfg(feature = "arrow")]
 pub(crate) use cell::not_utf8;

@@ -15,6 +15,11 @@ pub const MAX_DEPTH: usize = 64;
 /// The greatest number of fields, at all depths together, that [`Schema::new`] takes.
 pub const MAX_FIELDS: usize = 65_536;
 
+// Rust types with parts take these into a hash without making a DataType.
+pub(crate) const LIST_ID: u8 = 22;
+pub(crate) const MAP_ID: u8 = 24;
+pub(crate) const STRUCT_ID: u8 = 27;
+
 /// The fields of a row, in their declared order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Schema {
@@ -173,9 +178,9 @@ impl DataType {
             Self::Float32 => 19,
             Self::Float64 => 20,
             Self::Utf8 => 21,
-            Self::List(_) => 22,
-            Self::Map(..) => 24,
-            Self::Struct(_) => 27,
+            Self::List(_) => LIST_ID,
+            Self::Map(..) => MAP_ID,
+            Self::Struct(_) => STRUCT_ID,
             Self::Duration => 37,
             Self::Timestamp => 38,
             Self::Date32 => 39,

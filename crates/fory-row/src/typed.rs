@@ -13,7 +13,7 @@ mod row;
 mod text;
 mod view;
 
-pub use image::{Image, struct_bytes};
+pub use image::Image;
 pub use list::{List, ListIter};
 pub use map::{Map, MapIter};
 pub use row::{check_depth, field, from_field, hash_type, struct_depth, struct_widths, write_field};
@@ -21,7 +21,7 @@ pub use view::RowView;
 
 use crate::geometry::{MAX_IMAGE, RowGeometry, Widths};
 use crate::raw::Slot;
-use crate::schema::HASH_START;
+use crate::schema::{HASH_START, hash_step};
 use crate::value::Budget;
 use crate::{DataType, DecodeOptions, Error, ErrorKind, Layout, Result, RowFormat, Schema};
 
@@ -63,9 +63,12 @@ pub trait RowType {
     /// The type of the field.
     fn data_type() -> DataType;
 
-    /// Takes the type into a schema hash.
+    /// Takes the type into a schema hash. Types with parts take these in, too.
     #[doc(hidden)]
-    fn hash<F: RowFormat>(hash: i64) -> i64;
+    #[inline]
+    fn hash<F: RowFormat>(hash: i64) -> i64 {
+        hash_step(hash, Self::data_type().id())
+    }
 
     #[doc(hidden)]
     #[inline]

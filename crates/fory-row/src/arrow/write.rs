@@ -72,8 +72,11 @@ fn write_arrays(
             error,
         })?;
     }
-    let slots =
-        Slots::Elements { stride: element.shape.stride(), bitmap: count_len, nullable: element.nullable };
+    let slots = Slots::Elements {
+        stride: element.shape.stride(),
+        bitmap: count_len,
+        nullable: element.shape.nullable,
+    };
     let written =
         Target { slab, column: items, images: arrays, even: None, slots }.write(&element.value, nested);
     written.map_err(|fault| fault.out_of(arrays, |error, at| error.within(step(at))))

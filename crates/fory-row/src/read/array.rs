@@ -210,6 +210,6 @@ impl<T> Clone for Elements<'_, T> {
 }
 
 #[cold]
-fn no_element(index: usize, len: usize) -> Error {
+pub(crate) fn no_element(index: usize, len: usize) -> Error {
     Error::new(ErrorKind::Type, format!("there is no element {index}: the list has {len}"))
 }

@@ -172,13 +172,7 @@ impl<'a> FromCell<'a> for Row<'a> {
     #[inline]
     fn from_cell(cell: Cell<'a>) -> Result<Self> {
         match cell.layout {
-            ValueLayout::Struct(layout) => {
-                let bytes = match layout.geometry.inline {
-                    Some(width) => cell.slot.inline(width)?,
-                    None => cell.slot.payload()?,
-                };
-                Self::open(bytes, layout)
-            }
+            ValueLayout::Struct(layout) => Self::open(cell.slot.row(layout.geometry.inline)?, layout),
             _ => Err(cell.wrong("struct")),
         }
     }

@@ -43,10 +43,7 @@ fn check_value(value: ValueRef<'_>, budget: &mut Budget) -> Result<()> {
 
 fn check_row(row: Row<'_>, budget: &mut Budget) -> Result<()> {
     let layout = row.layout();
-    // The bytes of a struct in place are those of its container, which were counted.
-    if layout.geometry.inline.is_none() {
-        budget.spend(layout.geometry.fixed_end)?;
-    }
+    budget.spend_row(&layout.geometry)?;
     layout.fields.iter().enumerate().try_for_each(|(index, field)| {
         let value = row.value(index)?;
         check_value(value, budget).map_err(|error| error.in_field(&field.name))
@@ -54,7 +51,7 @@ fn check_row(row: Row<'_>, budget: &mut Budget) -> Result<()> {
 }
 
 fn check_list(list: ArrayRef<'_>, budget: &mut Budget) -> Result<()> {
-    budget.spend(list.raw().geometry().elements_end)?;
+    budget.spend_array(list.raw())?;
     if list.element().value.is_number() {
         return Ok(());
     }

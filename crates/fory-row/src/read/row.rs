@@ -99,8 +99,7 @@ impl<'a> Row<'a> {
 
     #[inline]
     pub(crate) fn null(&self, field: &FieldLayout) -> bool {
-        let geometry = &self.layout.geometry;
-        geometry.bitmap_len > 0 && raw::bit(self.bytes, geometry.bitmap, field.bit)
+        raw::is_null(self.bytes, &self.layout.geometry, field.bit)
     }
 
     #[inline]

@@ -93,11 +93,6 @@ macro_rules! stored {
             }
 
             #[inline]
-            fn hash<F: RowFormat>(hash: i64) -> i64 {
-                <$stored>::hash::<F>(hash)
-            }
-
-            #[inline]
             fn variable_len<F: RowFormat>(&self) -> usize {
                 0
             }

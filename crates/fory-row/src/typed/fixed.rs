@@ -2,7 +2,6 @@ use crate::geometry::Widths;
 use crate::raw::Slot;
 use crate::read::read_bool;
 use crate::scalar::DECIMAL_LEN;
-use crate::schema::hash_step;
 use crate::typed::{FromRow, Image, RowType};
 use crate::value::Budget;
 use crate::{DataType, Date, Decimal, Duration, Float16, Result, RowFormat, Timestamp};
@@ -16,11 +15,6 @@ macro_rules! fixed {
 
             fn data_type() -> DataType {
                 $data_type
-            }
-
-            #[inline]
-            fn hash<F: RowFormat>(hash: i64) -> i64 {
-                hash_step(hash, $data_type.id())
             }
 
             #[inline]
@@ -81,10 +75,6 @@ impl RowType for Decimal {
 
     fn data_type() -> DataType {
         DataType::Decimal { precision: PRECISION, scale: SCALE }
-    }
-
-    fn hash<F: RowFormat>(hash: i64) -> i64 {
-        hash_step(hash, Self::data_type().id())
     }
 
     fn variable_len<F: RowFormat>(&self) -> usize {

@@ -1,4 +1,3 @@
-use crate::raw::Slot;
 use crate::{Error, Format, Result};
 
 /// A container that is being written into zeroed memory of the right size: its fixed region, and behind it the
@@ -118,13 +117,4 @@ impl<'b> Image<'b> {
 #[cold]
 fn changed() -> Error {
     Error::value("a value changed its size while it was written")
-}
-
-/// The slot of an inline struct, as a row of its own.
-#[inline]
-pub fn struct_bytes<'a>(slot: Slot<'a>, inline: Option<usize>) -> Result<&'a [u8]> {
-    match inline {
-        Some(width) => slot.inline(width),
-        None => slot.payload(),
-    }
 }

@@ -6,11 +6,11 @@ use zerocopy::FromBytes;
 use crate::error::Step;
 use crate::geometry::{ElementShape, MAX_IMAGE, Widths};
 use crate::raw::{RawArray, Slot};
-use crate::read::Primitive;
-use crate::schema::hash_step;
+use crate::read::{Primitive, no_element};
+use crate::schema::{LIST_ID, hash_step};
 use crate::typed::{FromRow, Image, RowType};
 use crate::value::Budget;
-use crate::{DataType, Error, ErrorKind, Result, RowFormat, Standard};
+use crate::{DataType, Error, Result, RowFormat, Standard};
 
 /// A list of a row, of which elements are read one by one.
 pub struct List<'a, T, F = Standard> {
@@ -58,11 +58,7 @@ impl<'a, T: RowType, F: RowFormat> List<'a, T, F> {
     #[inline]
     pub fn get(&self, index: usize) -> Result<T::View<'a, F>> {
         if index >= self.len() {
-            let len = self.len();
-            return Err(Error::new(
-                ErrorKind::Type,
-                format!("there is no element {index}: the list has {len}"),
-            ));
+            return Err(no_element(index, self.len()));
         }
         self.element(index, true, Step::Element)
     }
@@ -276,8 +272,6 @@ macro_rules! list {
     )*};
 }
 
-const LIST_ID: u8 = 22;
-
 list! {
     [] Vec<T>;
     [N] [T; N];
@@ -303,7 +297,7 @@ impl<'a, T: FromRow<'a>, const N: usize> FromRow<'a> for [T; N] {
 
 #[inline]
 fn vec_of<'a, T: FromRow<'a>, F: RowFormat>(raw: &RawArray<'a>, budget: &mut Budget) -> Result<Vec<T>> {
-    budget.spend(raw.geometry().elements_end)?;
+    budget.spend_array(raw)?;
     let mut values = budget.vec(raw.len());
     elements::<T, F>(raw, budget, Step::Element, |value| values.push(value))?;
     Ok(values)

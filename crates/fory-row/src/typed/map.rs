@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash};
 use crate::error::Step;
 use crate::geometry::{ElementShape, Widths};
 use crate::raw::{RawMap, Slot};
-use crate::schema::hash_step;
+use crate::schema::{MAP_ID, hash_step};
 use crate::typed::list::{array_len, elements, shape, write_array};
 use crate::typed::{FromRow, Image, List, RowType, struct_depth};
 use crate::value::Budget;
@@ -158,8 +158,6 @@ impl<K, V, F> fmt::Debug for MapIter<'_, K, V, F> {
     }
 }
 
-const MAP_ID: u8 = 24;
-
 /// The widths of maps, which are refused when they are compiled if a key can be null.
 const fn widths<K: RowType>() -> Widths {
     assert!(!K::NULLABLE, "the keys of a map cannot be null");
@@ -216,8 +214,8 @@ fn entries<'a, K: FromRow<'a>, V: FromRow<'a>, F: RowFormat>(
     mut take: impl FnMut(K, V),
 ) -> Result<()> {
     let raw = open::<K, V, F>(slot.payload()?)?;
-    budget.spend(raw.keys.geometry().elements_end)?;
-    budget.spend(raw.values.geometry().elements_end)?;
+    budget.spend_array(&raw.keys)?;
+    budget.spend_array(&raw.values)?;
     let mut keys = budget.vec(raw.keys.len());
     elements::<K, F>(&raw.keys, budget, Step::Key, |key| keys.push(key))?;
     let mut keys = keys.into_iter();

@@ -2,12 +2,10 @@
 
 use crate::geometry::{RowGeometry, Widths};
 use crate::raw::{self, Slot};
-use crate::schema::hash_step;
+use crate::schema::{STRUCT_ID, hash_step};
 use crate::typed::{FromRow, Image, RowType};
 use crate::value::Budget;
 use crate::{MAX_DEPTH, Result, RowFormat};
-
-const STRUCT_ID: u8 = 27;
 
 /// Takes the type of a struct into a hash.
 pub const fn hash_type(hash: i64) -> i64 {
@@ -48,7 +46,7 @@ pub fn field<'a, T: RowType, F: RowFormat>(
     bit: usize,
     name: &'static str,
 ) -> Result<T::View<'a, F>> {
-    let view = if is_null(bytes, row, bit) {
+    let view = if raw::is_null(bytes, &row, bit) {
         T::null_view::<F>()
     } else {
         T::view::<F>(Slot::new(bytes, slot, row.fixed_end))
@@ -69,7 +67,7 @@ pub fn from_field<'a, T: FromRow<'a>, F: RowFormat>(
     name: &'static str,
     budget: &mut Budget,
 ) -> Result<T> {
-    let value = if is_null(bytes, row, bit) {
+    let value = if raw::is_null(bytes, &row, bit) {
         T::from_null()
     } else {
         T::from_slot::<F>(Slot::new(bytes, slot, row.fixed_end), budget)
@@ -96,9 +94,4 @@ pub fn write_field<T: RowType, F: RowFormat>(
         Ok(()) => Ok(()),
         Err(error) => Err(error.in_field(name)),
     }
-}
-
-#[inline]
-fn is_null(bytes: &[u8], row: RowGeometry, bit: usize) -> bool {
-    row.bitmap_len > 0 && raw::bit(bytes, row.bitmap, bit)
 }

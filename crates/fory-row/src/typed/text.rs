@@ -1,7 +1,6 @@
 use crate::geometry::Widths;
 use crate::raw::Slot;
 use crate::read::read_str;
-use crate::schema::hash_step;
 use crate::typed::{FromRow, Image, RowType};
 use crate::value::Budget;
 use crate::{DataType, Format, Result, RowFormat};
@@ -15,11 +14,6 @@ macro_rules! payload {
 
             fn data_type() -> DataType {
                 $data_type
-            }
-
-            #[inline]
-            fn hash<F: RowFormat>(hash: i64) -> i64 {
-                hash_step(hash, $data_type.id())
             }
 
             #[inline]

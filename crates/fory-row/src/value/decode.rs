@@ -1,3 +1,5 @@
+use crate::geometry::RowGeometry;
+use crate::raw::RawArray;
 use crate::{ArrayRef, Error, ErrorKind, Image, Layout, MapRef, Result, Row, Value, ValueRef};
 
 /// How much a decode may make of the bytes it is given.
@@ -50,6 +52,19 @@ impl Budget {
             }
             None => Err(spent()),
         }
+    }
+
+    /// Takes the fixed region of a row from it. The bytes of a struct in place are those of its container, which were
+    /// counted.
+    #[inline]
+    pub fn spend_row(&mut self, row: &RowGeometry) -> Result<()> {
+        if row.inline.is_some() { Ok(()) } else { self.spend(row.fixed_end) }
+    }
+
+    /// Takes all of an array but its variable data from it: before anything is made that is as large as the count says.
+    #[inline]
+    pub(crate) fn spend_array(&mut self, array: &RawArray<'_>) -> Result<()> {
+        self.spend(array.geometry().elements_end)
     }
 }
 
@@ -125,10 +140,7 @@ impl Value {
 
     fn from_row(row: Row<'_>, budget: &mut Budget) -> Result<Self> {
         let layout = row.layout();
-        // The bytes of a struct in place are those of its container, which were counted.
-        if layout.geometry.inline.is_none() {
-            budget.spend(layout.geometry.fixed_end)?;
-        }
+        budget.spend_row(&layout.geometry)?;
         let fields = layout.fields.iter().enumerate().map(|(index, field)| {
             let value = row.value(index)?;
             Self::owned(value, budget).map_err(|error| error.in_field(&field.name))
@@ -137,7 +149,7 @@ impl Value {
     }
 
     fn from_array(list: ArrayRef<'_>, budget: &mut Budget) -> Result<Vec<Self>> {
-        budget.spend(list.raw().geometry().elements_end)?;
+        budget.spend_array(list.raw())?;
         let mut values = budget.vec(list.len());
         for index in 0..list.len() {
             let value = list.value(index)?;
@@ -153,8 +165,8 @@ impl Value {
 
     fn from_map(map: MapRef<'_>, budget: &mut Budget) -> Result<Self> {
         let (keys, values) = (map.keys(), map.values());
-        budget.spend(keys.raw().geometry().elements_end)?;
-        budget.spend(values.raw().geometry().elements_end)?;
+        budget.spend_array(keys.raw())?;
+        budget.spend_array(values.raw())?;
         let mut entries = budget.vec(map.len());
         for index in 0..map.len() {
             let key = Self::element(keys, index, map.key(index)?, budget)?;

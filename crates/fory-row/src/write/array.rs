@@ -124,7 +124,7 @@ impl<'w> ArrayWriter<'w> {
     }
 
     pub(crate) fn push_null(&mut self) -> Result<()> {
-        if !self.element.nullable {
+        if !self.element.shape.nullable {
             return Err(self.element.within(self.next, Error::value("null, and not nullable")));
         }
         if self.next == self.len {

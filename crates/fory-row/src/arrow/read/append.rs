@@ -278,7 +278,7 @@ impl<'a> Source<'_, 'a> {
                 Cell::Value(slot) => {
                     let raw = RawMap::open(slot.payload()?, map.keys.shape, map.values.shape)?;
                     for (array, arrays) in [(raw.keys, &mut key_arrays), (raw.values, &mut value_arrays)] {
-                        self.budget.spend(array.geometry().elements_end)?;
+                        self.budget.spend_array(&array)?;
                         arrays.push(Items { array: Some(array), len: array.len(), cell: ordinal });
                     }
                     end += self.nulls.some(raw.keys.len());
@@ -350,18 +350,14 @@ fn changed<const N: usize, T: ArrowNativeType>(
 
 fn open<'a>(bytes: &'a [u8], element: &ElementLayout, budget: &mut Budget) -> Result<RawArray<'a>> {
     let array = RawArray::open(bytes, element.shape)?;
-    // Before anything is made that is as large as the count says.
-    budget.spend(array.geometry().elements_end)?;
+    budget.spend_array(&array)?;
     Ok(array)
 }
 
 fn struct_bytes<'a>(slot: Slot<'a>, layout: &RowLayout, budget: &mut Budget) -> Result<&'a [u8]> {
-    if let Some(width) = layout.geometry.inline {
-        return slot.inline(width);
-    }
-    let bytes = slot.payload()?;
+    let bytes = slot.row(layout.geometry.inline)?;
     check_row(bytes, layout.geometry.fixed_end)?;
-    budget.spend(layout.geometry.fixed_end)?;
+    budget.spend_row(&layout.geometry)?;
     Ok(bytes)
 }
 
