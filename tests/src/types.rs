@@ -273,3 +273,35 @@ pub fn batch(draw: &mut Draw, columns: &[Column], rows: usize, nulls: Nulls) -> 
     let arrays = columns.iter().map(|column| draw.array(&column.kind, rows, nulls, column.texture)).collect();
     RecordBatch::try_new(schema(columns), arrays).unwrap()
 }
+
+/// A test for each version and each pattern of nulls: `each_version_and_nulls!(check: version_2_1 = V2_1)` has a module
+/// `version_2_1` of tests that call `check(Version::V2_1, …)`.
+#[macro_export]
+macro_rules! each_version_and_nulls {
+    ($check:ident: $($name:ident = $version:ident),+) => {$(
+        mod $name {
+            use $crate::draw::Nulls;
+            use lance_file::Version;
+
+            #[test]
+            fn without_nulls() {
+                super::$check(Version::$version, Nulls::None);
+            }
+
+            #[test]
+            fn with_some_nulls() {
+                super::$check(Version::$version, Nulls::Some);
+            }
+
+            #[test]
+            fn with_nulls_only() {
+                super::$check(Version::$version, Nulls::All);
+            }
+
+            #[test]
+            fn with_nulls_at_the_ends() {
+                super::$check(Version::$version, Nulls::Ends);
+            }
+        }
+    )+};
+}

@@ -9,7 +9,7 @@ use demilance_tests::draw::{Draw, Nulls, Texture};
 use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::types::{batch, columns_of, schema, unstorable};
-use demilance_tests::{ours, stream};
+use demilance_tests::{each_version_and_nulls, ours, stream};
 use lance_file::Version;
 use serde_json::json;
 
@@ -24,65 +24,7 @@ const SIZES: &[(&[usize], bool)] = &[
     (&[900, 1, 1100, 1024, 700, 1275], true),
 ];
 
-#[test]
-fn version_2_0_without_nulls() {
-    check(Version::V2_0, Nulls::None);
-}
-
-#[test]
-fn version_2_0_with_some_nulls() {
-    check(Version::V2_0, Nulls::Some);
-}
-
-#[test]
-fn version_2_0_with_nulls_only() {
-    check(Version::V2_0, Nulls::All);
-}
-
-#[test]
-fn version_2_0_with_nulls_at_the_ends() {
-    check(Version::V2_0, Nulls::Ends);
-}
-
-#[test]
-fn version_2_1_without_nulls() {
-    check(Version::V2_1, Nulls::None);
-}
-
-#[test]
-fn version_2_1_with_some_nulls() {
-    check(Version::V2_1, Nulls::Some);
-}
-
-#[test]
-fn version_2_1_with_nulls_only() {
-    check(Version::V2_1, Nulls::All);
-}
-
-#[test]
-fn version_2_1_with_nulls_at_the_ends() {
-    check(Version::V2_1, Nulls::Ends);
-}
-
-#[test]
-fn version_2_2_without_nulls() {
-    check(Version::V2_2, Nulls::None);
-}
-
-#[test]
-fn version_2_2_with_some_nulls() {
-    check(Version::V2_2, Nulls::Some);
-}
-
-#[test]
-fn version_2_2_with_nulls_only() {
-    check(Version::V2_2, Nulls::All);
-}
-
-#[test]
-fn version_2_2_with_nulls_at_the_ends() {
-    check(Version::V2_2, Nulls::Ends);
-}
+each_version_and_nulls!(check: version_2_0 = V2_0, version_2_1 = V2_1, version_2_2 = V2_2);
 
 fn check(version: Version, nulls: Nulls) {
     let Some(oracle) = Oracle::find("files that the reference writes") else { return };

@@ -7,7 +7,7 @@ use demilance_tests::draw::{Draw, Nulls};
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
 use demilance_tests::types::{batch, columns_of, read_together, schema};
-use demilance_tests::{ours, same, stream};
+use demilance_tests::{each_version_and_nulls, ours, same, stream};
 use lance_file::{Alignment, Version};
 use lance_io::Store;
 use serde_json::json;
@@ -24,45 +24,7 @@ const SIZES: &[(&[usize], u64)] = &[
     (&[900, 1, 1100, 1024, 700, 1275], 6000),
 ];
 
-#[test]
-fn version_2_1_without_nulls() {
-    check(Version::V2_1, Nulls::None);
-}
-
-#[test]
-fn version_2_1_with_some_nulls() {
-    check(Version::V2_1, Nulls::Some);
-}
-
-#[test]
-fn version_2_1_with_nulls_only() {
-    check(Version::V2_1, Nulls::All);
-}
-
-#[test]
-fn version_2_1_with_nulls_at_the_ends() {
-    check(Version::V2_1, Nulls::Ends);
-}
-
-#[test]
-fn version_2_2_without_nulls() {
-    check(Version::V2_2, Nulls::None);
-}
-
-#[test]
-fn version_2_2_with_some_nulls() {
-    check(Version::V2_2, Nulls::Some);
-}
-
-#[test]
-fn version_2_2_with_nulls_only() {
-    check(Version::V2_2, Nulls::All);
-}
-
-#[test]
-fn version_2_2_with_nulls_at_the_ends() {
-    check(Version::V2_2, Nulls::Ends);
-}
+each_version_and_nulls!(check: version_2_1 = V2_1, version_2_2 = V2_2);
 
 /// A file, with what it holds and the rows that are taken from it, ascending.
 struct Case {

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
+
+use crate::command::succeed;
 
 /// What is fuzzed.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -45,8 +47,5 @@ pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     for (name, number) in [("--cases", options.cases), ("--seed", options.seed), ("--first", options.first)] {
         command.args([name, &number.to_string()]);
     }
-    if !command.status().context("starting cargo")?.success() {
-        bail!("{example} failed");
-    }
-    Ok(())
+    succeed(&mut command, example)
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own commands.
 
 mod codegen;
+mod command;
 mod deps;
 mod fixtures;
 mod fuzz;

@@ -3,16 +3,19 @@
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
+use crate::command::{cargo_has, succeed};
 use crate::oracle;
 
 /// Names the Python that has the reference implementation. The tests skip what needs it where it is unset.
 const ORACLE: &str = "DEMILANCE_ORACLE";
 /// Names the directory of the recordings.
 const DATA: &str = "DEMILANCE_DATA";
+/// What fails.
+const WHAT: &str = "tests";
 
 /// Runs the tests of the workspace and the examples in its documentation; `args` go to the runner of the
 /// former.
@@ -31,15 +34,15 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     };
 
     // Documentation first: the last line on the screen is then the summary of the larger part.
-    succeed(cargo(&["test", "--workspace", "--doc", "--locked"]))?;
-    let mut tests = if has_nextest() {
+    succeed(&mut cargo(&["test", "--workspace", "--doc", "--locked"]), WHAT)?;
+    let mut tests = if cargo_has("nextest") {
         cargo(&["nextest", "run", "--workspace", "--locked", "--no-fail-fast"])
     } else {
         println!("cargo-nextest is not installed: running cargo test");
         cargo(&["test", "--workspace", "--lib", "--bins", "--tests", "--locked", "--no-fail-fast"])
     };
     tests.args(args);
-    succeed(tests)
+    succeed(&mut tests, WHAT)
 }
 
 fn oracle_python(root: &Path) -> Option<OsString> {
@@ -53,18 +56,4 @@ fn oracle_python(root: &Path) -> Option<OsString> {
             None
         }
     }
-}
-
-fn has_nextest() -> bool {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["nextest", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
-}
-
-fn succeed(mut command: Command) -> Result<()> {
-    let status = command.status().context("starting cargo")?;
-    if !status.success() {
-        bail!("tests failed");
-    }
-    Ok(())
 }

@@ -1,20 +1,19 @@
 //! Whether the public API changed as the version says.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::version::Step;
+use crate::command::cargo_has;
 
 /// What one types to have the tool.
 pub(crate) const INSTALL: &str = "cargo install --locked cargo-semver-checks";
 
 /// Whether the tool that compares APIs is there.
 pub(crate) fn is_installed() -> bool {
-    let mut command = Command::new(env!("CARGO"));
-    command.args(["semver-checks", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    cargo_has("semver-checks")
 }
 
 /// Fails when the API of one of `packages` in the tree `new` differs from that in the tree `old` by more than `step`

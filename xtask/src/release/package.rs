@@ -8,9 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::members::Member;
+use crate::command::succeed;
 
 /// Removes from `target` what earlier runs built of the packages in `order`, each from another copy of the tree at
 /// `tree`. What they depend on stays.
@@ -78,14 +79,6 @@ fn workspace(order: &[&Member]) -> String {
 /// The name of the package's file without its ending, and of the one directory in it.
 fn stem(member: &Member) -> String {
     format!("{}-{}", member.name, member.version)
-}
-
-fn succeed(command: &mut Command, what: &str) -> Result<()> {
-    let status = command.status().with_context(|| format!("{what}: {}", command.get_program().display()))?;
-    if !status.success() {
-        bail!("{what} failed");
-    }
-    Ok(())
 }
 
 #[cfg(test)]
