@@ -520,7 +520,7 @@ def legacy_compressed(rows=900):
     """Strings in compressed buffers; symbol tables with the switch on, and off."""
     words = "robot arm joint torque gripper camera depth frame episode left right ready".split()
     texts = [" ".join(words[(at * at + i * 7) % 12] for i in range(7)) + f" {at}" for at in range(rows)]
-    few = [text[:20] if at < 90 else None for at, text in enumerate(texts)]
+    few = [f"{at} {text[:9]}" if at < 150 else None for at, text in enumerate(texts)]
     return (
         [
             field("zstd", pa.string(), compression="zstd", compression_level="3"),

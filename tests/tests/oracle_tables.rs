@@ -88,6 +88,7 @@ fn written_by_the_reference() {
 #[test]
 fn written_by_us() {
     // All pairs of the two are in the tests of single files.
+    check_written(Version::V2_0, Alignment::Bytes64);
     check_written(Version::V2_1, Alignment::Bytes4096);
     check_written(Version::V2_2, Alignment::Bytes64);
 }

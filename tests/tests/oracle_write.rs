@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_array::RecordBatch;
 use demilance_tests::draw::{Draw, Nulls};
+use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
 use demilance_tests::types::{batch, columns_of, read_together, schema};
@@ -24,7 +25,7 @@ const SIZES: &[(&[usize], u64)] = &[
     (&[900, 1, 1100, 1024, 700, 1275], 6000),
 ];
 
-each_version_and_nulls!(check: version_2_1 = V2_1, version_2_2 = V2_2);
+each_version_and_nulls!(check: version_2_0 = V2_0, version_2_1 = V2_1, version_2_2 = V2_2);
 
 /// A file, with what it holds and the rows that are taken from it, ascending.
 struct Case {
@@ -53,7 +54,8 @@ async fn write(version: Version, nulls: Nulls, place: &Path) -> (Vec<Case>, Vec<
     let mut draw = Draw::new(5);
     let (mut cases, mut wrong) = (vec![], vec![]);
     for (index, (sizes, page_bytes)) in SIZES.iter().enumerate() {
-        let batches: Vec<_> = sizes.iter().map(|rows| batch(&mut draw, &columns, *rows, nulls)).collect();
+        let batches: Vec<_> =
+            sizes.iter().map(|rows| fit(batch(&mut draw, &columns, *rows, nulls), version)).collect();
         let expected = same::whole(&schema, &batches).unwrap();
         let mut rows = draw.rows(expected.num_rows() as u64, 200);
         for alignment in [Alignment::Bytes64, Alignment::Bytes4096] {

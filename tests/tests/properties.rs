@@ -2,6 +2,7 @@
 
 use arrow_array::RecordBatch;
 use demilance_tests::draw::{Draw, Nulls, Texture};
+use demilance_tests::legacy::fit;
 use demilance_tests::ours::Shape;
 use demilance_tests::{nested, ours, same};
 use futures::TryStreamExt;
@@ -18,16 +19,15 @@ proptest! {
         depth in 0_usize..4,
         sizes in prop::collection::vec(0_usize..1200, 0..4),
         page_bytes in prop::sample::select(vec![1_u64, 3000, 8 << 20]),
-        old: bool,
+        version in prop::sample::select(Version::ALL.to_vec()),
         wide: bool,
     ) {
         let mut draw = Draw::new(seed);
-        let version = if old { Version::V2_1 } else { Version::V2_2 };
         let schema = nested::schema(&mut draw, version, depth, false);
         let batches: Vec<RecordBatch> = sizes.iter().map(|rows| {
             let nulls = [Nulls::None, Nulls::Some, Nulls::All, Nulls::Ends][draw.below(4)];
             let texture = [Texture::Random, Texture::Narrow, Texture::Few, Texture::Long][draw.below(4)];
-            draw.batch(&schema, *rows, nulls, texture)
+            fit(draw.batch(&schema, *rows, nulls, texture), version)
         }).collect();
         let alignment = if wide { Alignment::Bytes4096 } else { Alignment::Bytes64 };
         let shape = Shape { version, alignment, page_bytes };
@@ -47,17 +47,19 @@ proptest! {
         mut cuts in prop::collection::vec(0_u64..3000, 0..12),
         picks in prop::collection::vec(0_u64..3000, 0..40),
         batch_rows in 1_u32..2000,
+        version in prop::sample::select(Version::ALL.to_vec()),
     ) {
         let mut draw = Draw::new(seed);
-        let schema = nested::schema(&mut draw, Version::V2_2, 2, false);
-        let batches: Vec<_> = (0..3).map(|_| draw.batch(&schema, 1000, Nulls::Some, Texture::Random)).collect();
+        let schema = nested::schema(&mut draw, version, 2, false);
+        let batch = |_| fit(draw.batch(&schema, 1000, Nulls::Some, Texture::Random), version);
+        let batches: Vec<_> = (0..3).map(batch).collect();
         let expected = same::whole(&schema, &batches).unwrap();
         cuts.sort_unstable();
         let ranges = cuts.chunks_exact(2).map(|pair| pair[0]..pair[1]);
         let rows = Rows::from_ranges(ranges.clone()).unwrap();
         let indices: Vec<u64> = ranges.flatten().collect();
         let outcome = ours::run(async {
-            let shape = Shape { page_bytes: 40_000, ..Shape::of(Version::V2_2) };
+            let shape = Shape { page_bytes: 40_000, ..Shape::of(version) };
             let file = ours::open_bytes(ours::written(&schema, &batches, shape).await?).await?;
             let options = ScanOptions { rows: Some(rows), batch_rows, ..Default::default() };
             let stream = file.scan(options).map_err(|error| error.to_string())?;

@@ -60,6 +60,8 @@ enum Mode {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum FileVersion {
+    #[value(name = "2.0")]
+    V2_0,
     #[value(name = "2.1")]
     V2_1,
     #[value(name = "2.2")]
@@ -164,6 +166,7 @@ impl Arguments {
                 Mode::Overwrite => WriteMode::Overwrite,
             },
             version: self.file_version.map(|version| match version {
+                FileVersion::V2_0 => Version::V2_0,
                 FileVersion::V2_1 => Version::V2_1,
                 FileVersion::V2_2 => Version::V2_2,
             }),

@@ -13,6 +13,7 @@ mod block;
 mod bounds;
 mod codec;
 pub mod describe;
+mod detach;
 mod field;
 mod kernel;
 mod layers;

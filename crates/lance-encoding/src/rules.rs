@@ -21,7 +21,7 @@ impl Rules {
     /// The rules of `version`. An error if it has no structural encodings.
     pub(crate) fn of(version: Version) -> Result<Self> {
         match version {
-            Version::V2_0 => Err(FormatError::unsupported("writing file version 2.0; write 2.1 or 2.2")),
+            Version::V2_0 => Err(FormatError::unsupported("structural encodings in file version 2.0")),
             Version::V2_1 => Ok(Self {
                 large_chunks: false,
                 max_chunk_bytes: 32 << 10,

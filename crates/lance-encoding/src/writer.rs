@@ -5,12 +5,13 @@ use arrow_schema::Field;
 use bytes::Bytes;
 use lance_footer::{Result, Version};
 
+use crate::legacy::write::LegacyWriter;
 use crate::structural::write::StructuralWriter;
 
 /// How fields are written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriterOptions {
-    /// The file version: 2.1 or 2.2.
+    /// The file version.
     pub version: Version,
     /// A page is closed when the arrays that it holds have more bytes than this.
     pub page_bytes: u64,
@@ -49,19 +50,22 @@ impl PageJob {
 /// A page whose buffers are ready to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedPage {
-    /// Which leaf of the field it belongs to, in depth-first order.
+    /// Which leaf of the field it belongs to, in depth-first order; in version 2.0 which field, parents first.
     pub leaf: usize,
     /// Its length: top-level rows, or below fixed-size lists of structs their items.
     pub length: u64,
-    /// Row number, within the file, of its first row.
+    /// Row number, within the file, of its first row; 0 in version 2.0.
     pub priority: u64,
     /// Its buffers, each in parts that lie one after the other.
     pub buffers: Vec<Vec<Bytes>>,
-    /// The serialized page layout.
+    /// The serialized page layout, or array encoding.
     pub encoding: Vec<u8>,
 }
 
 /// A writer of the top-level field `field`. An error if the version cannot hold its type.
 pub fn field_writer(field: &Field, options: &WriterOptions) -> Result<Box<dyn FieldWriter>> {
-    Ok(Box::new(StructuralWriter::new(field, options)?))
+    Ok(match options.version {
+        Version::V2_0 => Box::new(LegacyWriter::new(field, options)?),
+        Version::V2_1 | Version::V2_2 => Box::new(StructuralWriter::new(field, options)?),
+    })
 }

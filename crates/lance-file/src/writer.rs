@@ -22,7 +22,7 @@ use conform::conform;
 /// How a file is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteOptions {
-    /// The file version: 2.1 or 2.2.
+    /// The file version.
     pub version: Version,
     /// A page is closed when the arrays that it holds have more bytes than this.
     pub page_bytes: u64,

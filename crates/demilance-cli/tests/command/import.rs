@@ -2,7 +2,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use arrow_array::builder::{Int32Builder, MapBuilder, StringBuilder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StructArray};
+use arrow_schema::{DataType, Field};
 
 use crate::run::{
     Place, assert_same, json, read_arrow, rows, write_arrow, write_arrow_stream, write_parquet,
@@ -17,7 +18,7 @@ fn binary_sources_come_back_the_same() {
     write_arrow(&place.path("a.feather"), &batch);
     write_arrow_stream(&place.path("b.arrow"), &batch);
     for (source, table) in [("a.parquet", "p"), ("a.arrow", "a"), ("a.feather", "f"), ("b.arrow", "s")] {
-        for version in ["2.1", "2.2"] {
+        for version in ["2.0", "2.1", "2.2"] {
             let table = format!("{table}{version}.lance");
             let line = place.ok(&format!("import {source} {table} --file-version {version}"));
             assert!(line.starts_with(&format!("{table}: 300 rows in 1 fragment, 1 file, ")), "{line}");
@@ -137,6 +138,35 @@ fn modes_append_overwrite_and_create() {
     assert!(line.contains("1 row in 1 fragment, 1 file") && line.ends_with("version 3\n"), "{line}");
     assert_eq!(place.ok("cat t.lance --format csv"), "other\n7\n");
     assert_eq!(place.ok("cat t.lance --format json --version 1"), json(&rows(0, 10)));
+}
+
+#[test]
+fn a_table_keeps_the_version_of_its_files() {
+    let place = Place::new();
+    write_parquet(&place.path("a.parquet"), &rows(0, 10));
+    for version in ["2.0", "2.1"] {
+        place.ok(&format!("import a.parquet {version}.lance --file-version {version}"));
+        place.ok(&format!("import a.parquet {version}.lance --mode append"));
+        let info = place.ok(&format!("info {version}.lance"));
+        assert!(info.contains(&format!("format {version}")), "{info}");
+        let files = std::fs::read_dir(place.path(&format!("{version}.lance/data"))).unwrap();
+        let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        assert_eq!(files.len(), 2);
+        for file in files {
+            let inspected = place.ok(&format!("inspect {}", file.display()));
+            assert!(inspected.contains(&format!("format {version}")), "{inspected}");
+        }
+    }
+    // What this version cannot hold is refused with the field, and the table stays.
+    let member = Arc::new(Field::new("x", DataType::Int64, true));
+    let values: ArrayRef = Arc::new(Int64Array::from(vec![1, 2]));
+    let nulls = Some(vec![true, false].into());
+    let pair: ArrayRef = Arc::new(StructArray::new(vec![member].into(), vec![values], nulls));
+    let batch = RecordBatch::try_from_iter_with_nullable([("pair", pair, true)]).unwrap();
+    write_parquet(&place.path("b.parquet"), &batch);
+    let error = place.error("import b.parquet 2.0.lance --mode overwrite --file-version 2.0");
+    assert!(error.contains("field pair") && error.contains("a struct that is null"), "{error}");
+    assert!(place.ok("info 2.0.lance").contains("version 2"));
 }
 
 #[test]

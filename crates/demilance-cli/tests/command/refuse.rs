@@ -99,7 +99,7 @@ fn wrong_usage_has_its_own_code() {
         "fly",
         "import a.parquet",
         "import a.parquet x.lance --mode maybe",
-        "import a.parquet x.lance --file-version 2.0",
+        "import a.parquet x.lance --file-version 2.3",
         "import a.parquet x.lance --align 512",
         "import a.parquet x.lance --max-rows-per-fragment 0",
         "cat t.lance --rows 5-4",

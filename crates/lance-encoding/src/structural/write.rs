@@ -3,7 +3,6 @@
 
 mod batch;
 mod constant;
-mod detach;
 mod full_zip;
 mod levels;
 mod mini_block;
@@ -24,6 +23,7 @@ use prost::Message;
 use self::batch::LeafBatch;
 use self::path::{LeafPath, leaf_paths};
 use self::shred::Shredded;
+use crate::detach::detach;
 use crate::proto::PageLayout;
 use crate::rules::Rules;
 use crate::{EncodedPage, FieldWriter, PageJob, WriterOptions};
@@ -58,7 +58,7 @@ impl FieldWriter for StructuralWriter {
             let (wanted, got) = (&self.data_type, array.data_type());
             return Err(FormatError::unsupported(format!("writing {got} to a field of {wanted}")));
         }
-        let array = detach::detach(&array);
+        let array = detach(&array);
         let mut jobs = vec![];
         for leaf in &mut self.leaves {
             leaf.push(LeafBatch::new(&array, &leaf.path)?, &mut jobs);

@@ -382,7 +382,4 @@ fn what_cannot_be_stored_is_named() {
     assert!(writer.push(ints([Some(1), None])).unwrap().is_empty());
     let error = writer.finish().unwrap().remove(0).run().unwrap_err();
     assert_eq!(error.to_string(), "unsupported: writing nulls where the schema says that there are none");
-
-    let options = WriterOptions { version: Version::V2_0, ..WriterOptions::default() };
-    assert!(field_writer(&Field::new("x", DataType::Int32, false), &options).is_err());
 }

@@ -17,7 +17,7 @@ const SMALL: usize = 1024;
 
 /// `array`, copied where its values are less than half of the memory that they lie in. Members of structs are
 /// looked at each by itself. Dictionaries stay, since pages know them by their place.
-pub(super) fn detach(array: &ArrayRef) -> ArrayRef {
+pub(crate) fn detach(array: &ArrayRef) -> ArrayRef {
     if let Some(structs) = array.as_struct_opt() {
         return detach_members(structs).map_or_else(|| Arc::clone(array), |structs| Arc::new(structs));
     }
@@ -52,7 +52,7 @@ fn detach_members(structs: &StructArray) -> Option<StructArray> {
 }
 
 /// The memory of the values of `array`.
-fn used(array: &ArrayRef) -> usize {
+pub(crate) fn used(array: &ArrayRef) -> usize {
     if let Some(list) = array.as_list_opt::<i32>() {
         return used_by_items(list.offsets(), |first, len| list.values().slice(first, len));
     }
