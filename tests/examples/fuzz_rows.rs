@@ -8,38 +8,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use demilance_tests::fuzzing::{Options, panic_text};
 use demilance_tests::row_fuzz::{Case, GROUP, Group};
 
 const USAGE: &str = "fuzz_rows [--cases N] [--seed S] [--first NUMBER]";
 /// Failures that a thread finds before it stops.
 const ENOUGH: usize = 5;
-
-struct Options {
-    cases: u64,
-    seed: u64,
-    first: u64,
-}
-
-impl Options {
-    fn parse() -> Option<Self> {
-        let mut options = Self { cases: 100_000, seed: 1, first: 0 };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let number = words.next()?.replace('_', "").parse().ok()?;
-            match word.as_str() {
-                "--cases" => options.cases = number,
-                "--seed" => options.seed = number,
-                "--first" => options.first = number,
-                _ => return None,
-            }
-        }
-        Some(options)
-    }
-
-    fn end(&self) -> u64 {
-        self.first.saturating_add(self.cases)
-    }
-}
 
 #[derive(Default)]
 struct Totals {
@@ -51,7 +25,7 @@ struct Totals {
 }
 
 fn main() -> ExitCode {
-    let Some(options) = Options::parse() else {
+    let Some(options) = Options::parse(std::env::args().skip(1)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
@@ -89,8 +63,7 @@ fn main() -> ExitCode {
 fn progress(options: &Options, totals: &Totals, started: Instant) -> String {
     let done = totals.done.load(Ordering::Relaxed);
     let failures = totals.failures.lock().map_or(0, |failures| failures.len());
-    let pace = done as f64 / started.elapsed().as_secs_f64();
-    format!("{done} of {} cases, {pace:.0} a second, {failures} failures", options.cases)
+    options.progress(done, failures, started)
 }
 
 fn report(options: &Options, totals: &Totals, started: Instant) -> ExitCode {
@@ -125,7 +98,7 @@ fn work(options: &Options, next_group: &AtomicU64, totals: &Totals) {
             let case = group.case(number);
             if let Err(panic) = std::panic::catch_unwind(AssertUnwindSafe(|| run(&case, totals))) {
                 found += 1;
-                let text = failure(options.seed, number, &case, panic.as_ref());
+                let text = failure(options, number, &case, panic.as_ref());
                 if let Ok(mut failures) = totals.failures.lock() {
                     failures.push(text);
                 }
@@ -145,9 +118,7 @@ fn run(case: &Case, totals: &Totals) {
     totals.peak.fetch_max(outcome.peak, Ordering::Relaxed);
 }
 
-fn failure(seed: u64, number: u64, case: &Case, panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a text");
-    let shown: String = text.chars().take(4000).collect();
-    format!("--seed {seed} --first {number} --cases 1: {shown}\n{case:?}")
+fn failure(options: &Options, number: u64, case: &Case, panic: &(dyn Any + Send)) -> String {
+    let shown: String = panic_text(panic).chars().take(4000).collect();
+    format!("{}: {shown}\n{case:?}", options.repeat(number))
 }

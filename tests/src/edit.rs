@@ -7,6 +7,24 @@ use lance_footer::proto::file2::encoding::Location;
 use lance_footer::proto::file2::{Any, ColumnMetadata, DirectEncoding, Encoding, column_metadata::Page};
 use prost::Message;
 
+/// The parts of a file whose messages are as they lie in it.
+#[derive(Debug, Clone)]
+pub struct RawParts {
+    /// Everything before the descriptor.
+    pub data: Vec<u8>,
+    /// Global buffer 0.
+    pub descriptor: Vec<u8>,
+    /// One a column.
+    pub columns: Vec<Vec<u8>>,
+    /// The other global buffers: offsets and sizes.
+    pub globals: Vec<(u64, u64)>,
+    /// Major and minor version.
+    pub version: (u16, u16),
+}
+
+/// Buffers begin at multiples of this.
+const ALIGNMENT: usize = 64;
+
 /// The parts of a file.
 #[derive(Debug, Clone)]
 pub struct Parts {
@@ -41,8 +59,8 @@ pub struct Tail {
     pub gbo: Vec<(u64, u64)>,
 }
 
-impl Parts {
-    /// Takes a file apart. Nothing of it may be wrong.
+impl RawParts {
+    /// Takes a file apart. Nothing of its tables and footer may be wrong.
     pub fn of(file: &[u8]) -> Self {
         let end = file.len() - 40;
         let at = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
@@ -52,49 +70,35 @@ impl Parts {
         };
         let (cmo_start, gbo_start) = (at(end + 8), at(end + 16));
         let (cmo, gbo) = (entries(cmo_start, gbo_start), entries(gbo_start, end as u64));
-        let part = |(start, len): (u64, u64)| &file[start as usize..(start + len) as usize];
+        let part = |(start, len): (u64, u64)| file[start as usize..(start + len) as usize].to_vec();
         Self {
             data: file[..gbo[0].0 as usize].to_vec(),
-            descriptor: FileDescriptor::decode(part(gbo[0])).unwrap(),
-            columns: cmo.iter().map(|entry| ColumnMetadata::decode(part(*entry)).unwrap()).collect(),
+            descriptor: part(gbo[0]),
+            columns: cmo.iter().map(|entry| part(*entry)).collect(),
             globals: gbo[1..].to_vec(),
             version: (half(end + 32), half(end + 34)),
         }
     }
 
-    /// The rows of this file and then those of `other`, whose pages are taken as they are.
-    pub fn followed_by(mut self, other: &Self) -> Self {
-        let rows = self.descriptor.length;
-        self.data.resize(self.data.len().next_multiple_of(64), 0);
-        let shift = self.data.len() as u64;
-        self.data.extend(&other.data);
-        self.data.resize(self.data.len().next_multiple_of(64), 0);
-        for (column, more) in self.columns.iter_mut().zip(&other.columns) {
-            for mut page in more.pages.iter().cloned() {
-                page.priority += rows;
-                page.buffer_offsets.iter_mut().for_each(|offset| *offset += shift);
-                column.pages.push(page);
-            }
-        }
-        self.descriptor.length += other.descriptor.length;
-        self
+    /// Adds a buffer to the data; where it lies.
+    pub fn append(&mut self, buffer: &[u8]) -> u64 {
+        self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
+        let offset = self.data.len() as u64;
+        self.data.extend(buffer);
+        offset
     }
 
-    /// Puts the file together.
-    pub fn file(&self) -> Bytes {
-        self.file_with(|_| {})
-    }
-
-    /// The same, with tables and footer that `edit` changed.
+    /// Puts the file together, with tables and footer that `edit` changed.
     pub fn file_with(&self, edit: impl FnOnce(&mut Tail)) -> Bytes {
         let mut file = self.data.clone();
-        let mut append = |bytes: Vec<u8>| {
+        file.resize(file.len().next_multiple_of(ALIGNMENT), 0);
+        let mut append = |bytes: &[u8]| {
             let start = file.len() as u64;
-            file.extend(&bytes);
+            file.extend(bytes);
             (start, bytes.len() as u64)
         };
-        let descriptor = append(self.descriptor.encode_to_vec());
-        let cmo: Vec<_> = self.columns.iter().map(|column| append(column.encode_to_vec())).collect();
+        let descriptor = append(&self.descriptor);
+        let cmo: Vec<_> = self.columns.iter().map(|column| append(column)).collect();
         let cmo_start = file.len() as u64;
         let gbo: Vec<_> = std::iter::once(descriptor).chain(self.globals.iter().copied()).collect();
         let mut tail = Tail {
@@ -120,6 +124,59 @@ impl Parts {
         file.extend(self.version.1.to_le_bytes());
         file.extend(b"LANC");
         file.into()
+    }
+}
+
+impl Parts {
+    /// Takes a file apart. Nothing of it may be wrong.
+    pub fn of(file: &[u8]) -> Self {
+        let RawParts { data, descriptor, columns, globals, version } = RawParts::of(file);
+        Self {
+            data,
+            descriptor: FileDescriptor::decode(&*descriptor).unwrap(),
+            columns: columns.iter().map(|column| ColumnMetadata::decode(&**column).unwrap()).collect(),
+            globals,
+            version,
+        }
+    }
+
+    /// The rows of this file and then those of `other`, whose pages are taken as they are.
+    pub fn followed_by(mut self, other: &Self) -> Self {
+        let rows = self.descriptor.length;
+        self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
+        let shift = self.data.len() as u64;
+        self.data.extend(&other.data);
+        self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
+        for (column, more) in self.columns.iter_mut().zip(&other.columns) {
+            for mut page in more.pages.iter().cloned() {
+                page.priority += rows;
+                page.buffer_offsets.iter_mut().for_each(|offset| *offset += shift);
+                column.pages.push(page);
+            }
+        }
+        self.descriptor.length += other.descriptor.length;
+        self
+    }
+
+    /// Puts the file together.
+    pub fn file(&self) -> Bytes {
+        self.file_with(|_| {})
+    }
+
+    /// The same, with tables and footer that `edit` changed.
+    pub fn file_with(&self, edit: impl FnOnce(&mut Tail)) -> Bytes {
+        self.raw().file_with(edit)
+    }
+
+    /// The same with messages as bytes.
+    pub fn raw(&self) -> RawParts {
+        RawParts {
+            data: self.data.clone(),
+            descriptor: self.descriptor.encode_to_vec(),
+            columns: self.columns.iter().map(Message::encode_to_vec).collect(),
+            globals: self.globals.clone(),
+            version: self.version,
+        }
     }
 
     /// A page.

@@ -5,7 +5,9 @@
 pub mod any_row;
 pub mod draw;
 pub mod edit;
+pub mod file_fuzz;
 pub mod fixture;
+pub mod fuzzing;
 pub mod legacy;
 pub mod nested;
 pub mod oracle;

@@ -13,6 +13,8 @@ use crate::command::succeed;
 pub(crate) enum Target {
     /// Fory rows, their frames, streams and schemas.
     Rows,
+    /// Lance files of every version.
+    Files,
 }
 
 #[derive(Debug, Args)]
@@ -33,6 +35,7 @@ pub(crate) struct Options {
 pub(crate) fn run(root: &Path, options: &Options) -> Result<()> {
     let example = match options.target {
         Target::Rows => "fuzz_rows",
+        Target::Files => "fuzz_files",
     };
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(root).args([
