@@ -1,5 +1,6 @@
 //! The table of columns that every direction is tested with.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -17,6 +18,8 @@ pub struct Column {
     pub kind: DataType,
     /// What its values are like.
     pub texture: Texture,
+    /// What the field says beside its type.
+    pub metadata: HashMap<String, String>,
 }
 
 /// Every type that files of 2.1 and 2.2 store, each with the textures that matter for its encoding.
@@ -24,7 +27,7 @@ pub fn columns() -> Vec<Column> {
     let mut columns = vec![];
     let mut add = |name: &str, kind: DataType, texture: Texture| {
         let name = format!("{name}_{texture:?}").to_lowercase();
-        columns.push(Column { name, kind, texture });
+        columns.push(Column { name, kind, texture, metadata: HashMap::new() });
     };
     for (name, kind) in primitives() {
         add(&name, kind, Texture::Random);
@@ -70,20 +73,97 @@ pub fn columns() -> Vec<Column> {
 /// [`columns`], and what only later versions store.
 pub fn columns_of(version: Version) -> Vec<Column> {
     let mut columns = columns();
-    if version >= Version::V2_2 {
-        columns.extend(later().into_iter().map(|(name, kind, texture)| {
-            let name = format!("{name}_{texture:?}").to_lowercase();
-            Column { name, kind, texture }
-        }));
-    }
+    let later = if version >= Version::V2_2 { later() } else { vec![] };
+    columns.extend(later.into_iter().map(|(name, kind, texture)| {
+        let name = format!("{name}_{texture:?}").to_lowercase();
+        Column { name, kind, texture, metadata: HashMap::new() }
+    }));
+    // The reference fails on a page of 2.0 without a single packed struct, which lists can have.
+    let fits = |kind: &DataType| match version {
+        Version::V2_0 => !is_variable(kind) && !is_list(kind),
+        Version::V2_1 => !is_variable(kind),
+        Version::V2_2 => true,
+    };
+    let packed = packed_structs().into_iter().filter(|(_, kind)| fits(kind));
+    columns.extend(packed.map(|(name, kind)| {
+        let texture = if name.contains("constant") { Texture::Constant } else { Texture::Random };
+        let metadata = match kind {
+            DataType::Struct(_) if !name.starts_with("member") => is_packed(),
+            _ => HashMap::new(),
+        };
+        Column { name: format!("packed_{name}"), kind, texture, metadata }
+    }));
     columns
+}
+
+/// Structs whose members are stored together, also as members and items of others.
+fn packed_structs() -> Vec<(&'static str, DataType)> {
+    let pair = || packed([("x", DataType::Int32), ("y", DataType::Float64)]);
+    let text = || packed([("id", DataType::UInt16), ("text", DataType::Utf8)]);
+    let inside = |kind| Arc::new(Field::new("item", kind, true).with_metadata(is_packed()));
+    let member = |name: &str, kind| Field::new(name, kind, true).with_metadata(is_packed());
+    let plain = Field::new("plain", DataType::Int8, true);
+    vec![
+        ("pair", pair()),
+        ("constant", pair()),
+        ("one", packed([("x", DataType::Int8)])),
+        (
+            "many",
+            packed([
+                ("decimal", DataType::Decimal128(20, 2)),
+                ("day", DataType::Date32),
+                ("bytes", DataType::FixedSizeBinary(3)),
+                ("half", DataType::Float16),
+                ("time", DataType::Timestamp(TimeUnit::Nanosecond, Some("UTC".into()))),
+            ]),
+        ),
+        ("list", DataType::List(inside(pair()))),
+        ("large_list_text", DataType::LargeList(inside(text()))),
+        ("member", DataType::Struct(vec![member("packed", pair()), plain.clone()].into())),
+        ("member_text", DataType::Struct(vec![plain, member("packed", text())].into())),
+        ("text", text()),
+        (
+            "texts",
+            packed([("a", DataType::LargeUtf8), ("b", DataType::Binary), ("c", DataType::LargeBinary)]),
+        ),
+        (
+            "vector",
+            packed([("v", vector(DataType::Float32, 3)), ("w", vector(vector(DataType::Int8, 2), 4))]),
+        ),
+        ("wide", packed([("image", DataType::FixedSizeBinary(300)), ("name", DataType::Utf8)])),
+    ]
+}
+
+/// A packed struct: its members have no nulls.
+fn packed<const N: usize>(members: [(&str, DataType); N]) -> DataType {
+    DataType::Struct(members.into_iter().map(|(name, kind)| Field::new(name, kind, false)).collect())
+}
+
+fn is_packed() -> HashMap<String, String> {
+    HashMap::from([("lance-encoding:packed".to_string(), "true".to_string())])
+}
+
+/// Whether a packed struct in `kind` has a member that is no number.
+fn is_variable(kind: &DataType) -> bool {
+    match kind {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => true,
+        DataType::FixedSizeList(..) => true,
+        DataType::Struct(members) => members.iter().any(|member| is_variable(member.data_type())),
+        DataType::List(item) | DataType::LargeList(item) => is_variable(item.data_type()),
+        _ => false,
+    }
+}
+
+const fn is_list(kind: &DataType) -> bool {
+    matches!(kind, DataType::List(_) | DataType::LargeList(_))
 }
 
 /// The schema of `columns`; all are nullable.
 pub fn schema(columns: &[Column]) -> SchemaRef {
-    let fields: Fields =
-        columns.iter().map(|column| Field::new(&column.name, column.kind.clone(), true)).collect();
-    Arc::new(Schema::new(fields))
+    let field = |column: &Column| {
+        Field::new(&column.name, column.kind.clone(), true).with_metadata(column.metadata.clone())
+    };
+    Arc::new(Schema::new(columns.iter().map(field).collect::<Fields>()))
 }
 
 /// Types without children.

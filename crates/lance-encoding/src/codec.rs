@@ -15,9 +15,11 @@ pub(crate) mod fsst;
 pub(crate) mod general;
 pub(crate) mod inline_bitpacking;
 pub(crate) mod out_of_line_bitpacking;
+pub(crate) mod packed_struct;
 mod picks;
 pub(crate) mod rle;
 pub(crate) mod variable;
+pub(crate) mod variable_packed_struct;
 
 use lance_footer::{FormatError, Result};
 
@@ -36,8 +38,10 @@ use fsst::Fsst;
 use general::General;
 use inline_bitpacking::InlineBitpacking;
 use out_of_line_bitpacking::OutOfLineBitpacking;
+use packed_struct::PackedStruct;
 use rle::Rle;
 use variable::Variable;
+use variable_packed_struct::VariablePackedStruct;
 
 /// Codecs within codecs; real files have three or four.
 pub(crate) const MAX_DEPTH: usize = 32;
@@ -55,6 +59,8 @@ pub(crate) enum Codec {
     ByteStreamSplit(ByteStreamSplit),
     FixedSizeList(FixedSizeList),
     General(General),
+    PackedStruct(PackedStruct),
+    VariablePackedStruct(VariablePackedStruct),
 }
 
 impl Codec {
@@ -74,9 +80,11 @@ impl Codec {
             Self::ByteStreamSplit(split) => bits(split.bits),
             Self::Variable(variable) => variable.fits(storage),
             Self::Fsst(fsst) => fsst.values.fits(storage),
-            Self::Constant(_) => matches!(storage, Storage::Fixed { .. }),
+            Self::Constant(constant) => constant.fits(storage),
             Self::FixedSizeList(list) => list.fits(storage),
             Self::General(general) => general.inner.fits(storage),
+            Self::PackedStruct(packed) => packed.fits(storage),
+            Self::VariablePackedStruct(packed) => packed.fits(storage),
         }
     }
 
@@ -102,9 +110,10 @@ impl Codec {
             (Self::ByteStreamSplit(split), [buffer]) => split.decode_mini_block(buffer, picks, out),
             (Self::FixedSizeList(list), buffers) => list.decode_mini_block(buffers, picks, out),
             (Self::General(general), buffers) => general.decode_mini_block(buffers, picks, out),
+            (Self::PackedStruct(packed), [buffer]) => packed.decode(buffer, picks, out),
             (Self::Constant(constant), []) => constant.decode(picks.len(), out),
-            (Self::OutOfLineBitpacking(_), _) => {
-                Err(FormatError::corrupt("chunk", "out-of-line bit packing is not for chunks"))
+            (Self::OutOfLineBitpacking(_) | Self::VariablePackedStruct(_), _) => {
+                Err(FormatError::corrupt("chunk", format!("{} is not for chunks", self.name())))
             }
             _ => Err(FormatError::corrupt(
                 "chunk",
@@ -132,7 +141,12 @@ impl Codec {
                 let Values::Fixed(values) = out else { return Err(misfit("numbers")) };
                 with_word!(*bits, T => self.decode_words(bytes, values.extend_words::<T>(count)?))
             }
-            Self::Constant(_) | Self::Fsst(_) | Self::ByteStreamSplit(_) | Self::FixedSizeList(_) => {
+            Self::Constant(_)
+            | Self::Fsst(_)
+            | Self::ByteStreamSplit(_)
+            | Self::FixedSizeList(_)
+            | Self::PackedStruct(_)
+            | Self::VariablePackedStruct(_) => {
                 Err(FormatError::unsupported(format!("a block of {}", self.name())))
             }
         }
@@ -207,6 +221,8 @@ impl Codec {
             Self::ByteStreamSplit(_) => "byte-stream-split",
             Self::FixedSizeList(_) => "fixed-size-list",
             Self::General(_) => "general",
+            Self::PackedStruct(_) => "packed-struct",
+            Self::VariablePackedStruct(_) => "variable-packed-struct",
         }
     }
 }
@@ -235,9 +251,12 @@ fn parse_nested(encoding: Option<&CompressiveEncoding>, depth: usize) -> Result<
             Codec::FixedSizeList(FixedSizeList::parse(list, nested(&list.values)?)?)
         }
         Compression::General(general) => Codec::General(General::parse(general, nested(&general.values)?)?),
-        Compression::PackedStruct(_) => return Err(FormatError::unsupported("the codec PackedStruct")),
-        Compression::VariablePackedStruct(_) => {
-            return Err(FormatError::unsupported("the codec VariablePackedStruct"));
+        Compression::PackedStruct(packed) => {
+            Codec::PackedStruct(PackedStruct::parse(packed, &nested(&packed.values)?)?)
+        }
+        Compression::VariablePackedStruct(packed) => {
+            let nested = |encoding: Option<&CompressiveEncoding>| parse_nested(encoding, depth + 1);
+            Codec::VariablePackedStruct(VariablePackedStruct::parse(&packed.fields, nested)?)
         }
         Compression::Dictionary(_) => return Err(FormatError::unsupported("the codec Dictionary")),
     })

@@ -1,9 +1,10 @@
 //! What the value stream of a leaf consists of.
 
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, FieldRef, Fields};
 use lance_footer::{FormatError, Result};
 
 use crate::bounds;
+use crate::field::at_member;
 
 /// The shape of the values of a leaf, whatever they mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum Storage {
     List { len: usize, items: Box<Self> },
     /// Indices into a dictionary of values.
     Dictionary { values: Box<Self> },
+    /// The members of a packed struct: values and lists of these, side by side.
+    Packed { members: Vec<Self> },
 }
 
 impl Storage {
@@ -54,6 +57,17 @@ impl Storage {
             }
         };
         Ok(Self::Fixed { bits })
+    }
+
+    /// The shape of a packed struct of these `members`, of which there is at least one. An error names the member that
+    /// cannot be packed.
+    pub(crate) fn packed(members: &Fields) -> Result<Self> {
+        let member = |member: &Field| match Self::of(member.data_type())? {
+            storage @ (Self::Fixed { .. } | Self::Variable { .. } | Self::List { .. }) => Ok(storage),
+            _ => Err(FormatError::unsupported(format!("{} in a packed struct", member.data_type()))),
+        };
+        let named = |field: &FieldRef| member(field).map_err(|error| at_member(error, field.name()));
+        Ok(Self::Packed { members: members.iter().map(named).collect::<Result<_>>()? })
     }
 
     /// Bits of one value, if all values have the same number.

@@ -7,7 +7,7 @@ mod variable;
 use std::sync::Arc;
 
 use arrow_array::types::ArrowDictionaryKeyType;
-use arrow_array::{ArrayRef, make_array};
+use arrow_array::{ArrayRef, StructArray, make_array};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
@@ -54,6 +54,8 @@ pub(crate) enum Values {
     List(ListValues),
     /// Indices into dictionaries.
     Dictionary(DictionaryValues),
+    /// The members of packed structs, as many values of each.
+    Packed(Vec<Values>),
 }
 
 /// Lists of the same length; their own validity is elsewhere.
@@ -92,6 +94,7 @@ impl Values {
                 items: Box::new(Self::new(items)),
             }),
             Storage::Dictionary { .. } => Self::Dictionary(DictionaryValues::default()),
+            Storage::Packed { members } => Self::Packed(members.iter().map(Self::new).collect()),
         }
     }
 
@@ -105,6 +108,7 @@ impl Values {
             Self::Large(values) => values.len(),
             Self::List(lists) => lists.count,
             Self::Dictionary(values) => values.len,
+            Self::Packed(members) => members.first().map_or(0, Self::len),
         }
     }
 
@@ -127,6 +131,9 @@ impl Values {
                 lists.validity.push_valid(items);
             }
             Self::Dictionary(values) => values.append(vec![0; count], None),
+            Self::Packed(members) => {
+                members.iter_mut().try_for_each(|member| member.append_fillers(count))?
+            }
         }
         Ok(())
     }
@@ -231,6 +238,9 @@ impl Values {
         if let Self::Dictionary(values) = self {
             return values.finish(data_type, nulls);
         }
+        if let Self::Packed(members) = self {
+            return finish_packed(members, data_type, nulls, len);
+        }
         let builder = ArrayData::builder(data_type.clone()).len(len);
         let builder = match self {
             // The null type has no validity bits, and a struct without members no child.
@@ -245,7 +255,7 @@ impl Values {
                 let items = lists.items.finish(item.data_type(), lists.validity.finish())?;
                 builder.nulls(nulls).add_child_data(items.to_data())
             }
-            Self::Dictionary(_) => return Err(misfit("indices")),
+            Self::Dictionary(_) | Self::Packed(_) => return Err(misfit("indices")),
         };
         Ok(make_array(builder.build().map_err(invalid)?))
     }
@@ -259,8 +269,23 @@ impl Values {
             Self::Small(values) => values.weight(),
             Self::Large(values) => values.weight(),
             Self::List(lists) => lists.items.weight(),
+            Self::Packed(members) => members.iter().map(Self::weight).sum(),
         }
     }
+}
+
+fn finish_packed(
+    members: Vec<Values>,
+    data_type: &DataType,
+    nulls: Option<NullBuffer>,
+    len: usize,
+) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = data_type else { return Err(misfit("packed structs")) };
+    let arrays =
+        members.into_iter().zip(fields).map(|(member, field)| member.finish(field.data_type(), None));
+    let arrays = arrays.collect::<Result<_>>()?;
+    let array = StructArray::try_new_with_length(fields.clone(), arrays, nulls, len);
+    Ok(Arc::new(array.map_err(invalid)?))
 }
 
 impl DictionaryValues {

@@ -1,12 +1,13 @@
 //! Constant: all values are the same, and none is stored.
 //!
 //! Met as the innermost codec of a fixed-size list whose items are all null: no bytes, the message has no
-//! value.
+//! value. These items can be fixed-size lists themselves, whose items then have no codec.
 
 use bytes::Bytes;
 use lance_footer::Result;
 
 use crate::proto;
+use crate::storage::Storage;
 use crate::values::{Values, misfit};
 
 /// All values are the same.
@@ -19,6 +20,15 @@ pub(crate) struct Constant {
 impl Constant {
     pub(super) fn parse(constant: &proto::Constant) -> Self {
         Self { value: constant.value.clone() }
+    }
+
+    /// Whether it can hold values of shape `storage`.
+    pub(super) fn fits(&self, storage: &Storage) -> bool {
+        match (&self.value, storage) {
+            (None, storage) => matches!(storage, Storage::Fixed { .. } | Storage::List { .. }),
+            (Some(value), Storage::Fixed { bits }) => bits % 8 == 0 && value.len() == bits / 8,
+            (Some(_), _) => false,
+        }
     }
 
     /// Appends `count` times the value.

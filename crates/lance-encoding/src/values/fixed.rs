@@ -45,6 +45,23 @@ impl FixedValues {
         self.owned().extend_from_slice(bytes);
     }
 
+    /// Appends the value that each record of `records`, of `stride` bytes, has at `start`.
+    pub(crate) fn append_strided(&mut self, records: &[u8], stride: usize, start: usize) -> Result<()> {
+        let width = self.width;
+        let before = self.as_slice().len();
+        let data = self.owned();
+        data.reserve(records.len() / stride.max(1) * width);
+        for record in records.chunks_exact(stride.max(1)) {
+            data.extend_from_slice(bounds::slice(
+                record,
+                start..start.saturating_add(width),
+                "packed struct",
+            )?);
+        }
+        self.len += (self.as_slice().len() - before) / width.max(1);
+        Ok(())
+    }
+
     /// Appends `count` values. If they are the first, and `bytes` are aligned, they are not copied.
     pub(crate) fn append_shared(&mut self, bytes: Bytes, count: usize, alignment: usize) {
         if self.len == 0 && count > 0 {

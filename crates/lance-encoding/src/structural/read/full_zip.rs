@@ -22,6 +22,7 @@ use super::records::{Control, Strings, read_fixed, read_strings};
 use crate::bounds;
 use crate::codec::Codec;
 use crate::codec::fixed_size_list::FixedSizeList;
+use crate::codec::packed_struct::PackedStruct;
 use crate::layers::Numbering;
 use crate::proto::FullZipLayout;
 use crate::proto::full_zip_layout::Details;
@@ -58,6 +59,8 @@ pub(super) enum FixedValue {
     Bool,
     /// A list with validity of its items.
     Items(FixedSizeList),
+    /// The members of a struct.
+    Packed(PackedStruct),
 }
 
 #[derive(Debug)]
@@ -308,6 +311,9 @@ impl Records {
                 };
                 (list.value_bytes()?, value)
             }
+            (Codec::PackedStruct(packed), storage) if Codec::PackedStruct(packed.clone()).fits(storage) => {
+                (packed.bytes, FixedValue::Packed(packed))
+            }
             (codec, _) => {
                 return Err(corrupt(format!("{} values of type {}", codec.name(), leaf.data_type)));
             }
@@ -324,8 +330,13 @@ impl Records {
             64 => true,
             _ => return Err(corrupt(format!("lengths of {bits} bits"))),
         };
-        // The lengths here have the width of the offsets that the codec would have elsewhere.
-        if leaf.storage != (Storage::Variable { wide }) || !codec.fits(&leaf.storage) {
+        // The lengths here have the width of the offsets that the codec would have elsewhere; those of structs any.
+        let length_fits = match &leaf.storage {
+            Storage::Variable { wide: wanted } => wide == *wanted,
+            Storage::Packed { .. } => matches!(codec, Codec::VariablePackedStruct(_)),
+            _ => false,
+        };
+        if !length_fits || !codec.fits(&leaf.storage) {
             return Err(corrupt(format!("{} strings of type {}", codec.name(), leaf.data_type)));
         }
         Ok(Self::Strings(Strings { length_bytes: if wide { 8 } else { 4 }, codec }))

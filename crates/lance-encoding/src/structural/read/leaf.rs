@@ -30,8 +30,8 @@ pub(super) struct LeafType {
 
 impl LeafType {
     /// Whether it is a struct without members, whose pages tell nothing.
-    pub(super) const fn is_empty_struct(&self) -> bool {
-        matches!(self.data_type, DataType::Struct(_))
+    pub(super) fn is_empty_struct(&self) -> bool {
+        matches!(&self.data_type, DataType::Struct(members) if members.is_empty())
     }
 
     /// An error unless a page's layers are those of the leaf.

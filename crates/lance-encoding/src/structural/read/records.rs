@@ -6,7 +6,7 @@ use super::full_zip::FixedValue;
 use super::leaf::LeafBuilder;
 use super::unravel::Entries;
 use crate::bounds;
-use crate::codec::Codec;
+use crate::codec::{Codec, Picks};
 use crate::layers::Numbering;
 use crate::values::{Values, misfit};
 
@@ -18,7 +18,7 @@ pub(super) struct Control {
     bytes: usize,
 }
 
-/// How strings are stored in records.
+/// How strings, or structs that are packed like these, are stored in records.
 #[derive(Debug)]
 pub(super) struct Strings {
     /// Bytes of the length in front of a string.
@@ -110,6 +110,7 @@ pub(super) fn read_fixed(
             (FixedValue::Bool, Values::Bits(bits)) => bits.append(bytes != [0]),
             (FixedValue::Bool, _) => return Err(misfit("truth values")),
             (FixedValue::Items(list), values) => list.decode_value(bytes, values)?,
+            (FixedValue::Packed(packed), values) => packed.decode(bytes, &Picks::all(1), values)?,
         }
     }
     control.append(&levels, numbering, out)
@@ -131,7 +132,10 @@ pub(super) fn read_strings(
         if definition == 0 {
             let len = bounds::size(take_number(&mut rest, strings.length_bytes)?, "record")?;
             let bytes = take(&mut rest, len)?;
-            out.values.append_string(|data| strings.codec.decode_string(bytes, data))?;
+            match &strings.codec {
+                Codec::VariablePackedStruct(packed) => packed.decode_value(bytes, &mut out.values)?,
+                codec => out.values.append_string(|data| codec.decode_string(bytes, data))?,
+            }
         } else if definition <= numbering.max_visible() {
             out.values.append_fillers(1)?;
         }

@@ -85,15 +85,12 @@ fn build(field: &Field, name: String, path: &mut Path, leaves: &mut Vec<LeafType
     if path.lists.len() >= MAX_NESTING {
         return refuse(&format!("more than {MAX_NESTING} types within each other"));
     }
-    if is_packed(field) {
-        return refuse("packed structs");
-    }
     if field.extension_type_name() == Some("lance.blob.v2") {
         return refuse("blobs (lance.blob.v2)");
     }
     let first = leaves.len();
     match field.data_type() {
-        DataType::Struct(members) if !members.is_empty() => {
+        DataType::Struct(members) if !members.is_empty() && !is_packed(field) => {
             path.lists.push(false);
             let members = members
                 .iter()
@@ -131,7 +128,11 @@ fn build(field: &Field, name: String, path: &mut Path, leaves: &mut Vec<LeafType
             }
         }
         data_type => {
-            let storage = Storage::of(data_type).map_err(|error| at_member(error, &name))?;
+            let storage = match data_type {
+                DataType::Struct(members) if !members.is_empty() => Storage::packed(members),
+                other => Storage::of(other),
+            };
+            let storage = storage.map_err(|error| at_member(error, &name))?;
             let lists = std::iter::once(false).chain(path.lists.iter().rev().copied()).collect();
             let data_type = data_type.clone();
             leaves.push(LeafType { name, data_type, storage, lists, slots: path.slots });
