@@ -34,12 +34,14 @@ pub struct Shape {
     pub alignment: Alignment,
     /// When pages are closed.
     pub page_bytes: u64,
+    /// Whether there are checksums.
+    pub checksums: bool,
 }
 
 impl Shape {
     /// As by default, but of `version`.
     pub fn of(version: Version) -> Self {
-        Self { version, alignment: Alignment::Bytes64, page_bytes: 8 << 20 }
+        Self { version, alignment: Alignment::Bytes64, page_bytes: 8 << 20, checksums: false }
     }
 }
 
@@ -54,7 +56,8 @@ pub async fn write_file(
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let schema = Schema::from_arrow(schema).map_err(|error| text(&error))?;
     let sink = store.create(path, shape.alignment).await.map_err(|error| text(&error))?;
-    let options = WriteOptions { version: shape.version, page_bytes: shape.page_bytes };
+    let Shape { version, page_bytes, checksums, .. } = shape;
+    let options = WriteOptions { version, page_bytes, checksums };
     let mut writer = FileWriter::new(sink, schema, options).map_err(|error| text(&error))?;
     for batch in batches {
         writer.push(batch).await.map_err(|error| text(&error))?;

@@ -88,20 +88,34 @@ fn written_by_the_reference() {
 #[test]
 fn written_by_us() {
     // All pairs of the two are in the tests of single files.
-    check_written(Version::V2_0, Alignment::Bytes64);
-    check_written(Version::V2_1, Alignment::Bytes4096);
-    check_written(Version::V2_2, Alignment::Bytes64);
+    check_all_versions_written(false);
+}
+
+#[test]
+fn written_by_us_with_checksums() {
+    check_all_versions_written(true);
+}
+
+fn check_all_versions_written(checksums: bool) {
+    check_written(Version::V2_0, Alignment::Bytes64, checksums);
+    check_written(Version::V2_1, Alignment::Bytes4096, checksums);
+    check_written(Version::V2_2, Alignment::Bytes64, checksums);
 }
 
 /// We create and append; the reference reads, appends, deletes and compacts; we read and append again.
-fn check_written(version: Version, alignment: Alignment) {
+fn check_written(version: Version, alignment: Alignment, checksums: bool) {
     let place = tempfile::tempdir().unwrap();
     let at = |name: &str| place.path().join(name);
     let path = at("table");
     let mut draw = Draw::new(9);
     let (first, more) = (rows(&mut draw, 0, 2500, version), rows(&mut draw, 2500, 700, version));
-    let options =
-        WriteOptions { version: Some(version), alignment, max_rows_per_fragment: 1000, ..Default::default() };
+    let options = WriteOptions {
+        version: Some(version),
+        alignment,
+        max_rows_per_fragment: 1000,
+        checksums,
+        ..Default::default()
+    };
     let expected = same::whole(&first.schema(), &[first.clone(), more.clone()]).unwrap();
     let rows_taken = draw.rows(3200, 200);
     ours::run(async {

@@ -30,7 +30,7 @@ proptest! {
             fit(draw.batch(&schema, *rows, nulls, texture), version)
         }).collect();
         let alignment = if wide { Alignment::Bytes4096 } else { Alignment::Bytes64 };
-        let shape = Shape { version, alignment, page_bytes };
+        let shape = Shape { alignment, page_bytes, ..Shape::of(version) };
         let wrong = ours::run(async {
             let bytes = ours::written(&schema, &batches, shape).await?;
             let file = ours::open_bytes(bytes).await?;

@@ -69,6 +69,9 @@ pub(crate) struct Arguments {
     /// Version of the table [default: the latest]
     #[arg(long, value_name = "N")]
     version: Option<u64>,
+    /// Check what is read against the checksums of files that have them (import --checksums)
+    #[arg(long)]
+    verify_checksums: bool,
     /// Add a column _rowid
     #[arg(long)]
     with_row_id: bool,
@@ -117,6 +120,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         offset: arguments.offset,
         limit,
         version: arguments.version,
+        verify_checksums: arguments.verify_checksums,
         with_row_id: arguments.with_row_id,
     })
     .await?;

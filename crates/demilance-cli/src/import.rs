@@ -49,6 +49,9 @@ pub(crate) struct Arguments {
     /// Rows after which a new fragment begins [default: 1048576]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_rows_per_fragment: Option<u64>,
+    /// Store checksums of everything in the new data files, by which `verify` finds every flipped bit
+    #[arg(long)]
+    checksums: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -175,6 +178,7 @@ impl Arguments {
                 Align::Bytes4096 => Alignment::Bytes4096,
             },
             max_rows_per_fragment: self.max_rows_per_fragment.unwrap_or(default.max_rows_per_fragment),
+            checksums: self.checksums,
             ..default
         }
     }

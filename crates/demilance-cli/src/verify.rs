@@ -13,7 +13,8 @@ use crate::source::Progress;
 
 const AFTER_HELP: &str = "\
 Everything is read and decoded: the structure of files, offsets and what overlaps, row counts, levels, UTF-8;
-of a table the manifest against its files, deletion files and row ids. Each problem is a line with its place,
+of a table the manifest against its files, deletion files and row ids. Of files that have checksums (import
+--checksums) every byte is compared with them. Each problem is a line with its place,
 and the search goes on after it. What this version cannot read is a problem too, since it was not checked.
 Notes are about what is unusual, such as files that no version refers to; they are no problems.
 The exit code is 0 if there is no problem, and 1 otherwise.
@@ -68,6 +69,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
             "rows": verified.rows,
             "columns": verified.columns,
             "pages": verified.pages,
+            "checksummed": verified.checksummed,
         });
         crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?))?;
     } else {
@@ -135,8 +137,13 @@ fn found(problems: u64, notes: u64) -> String {
 }
 
 fn read(verified: &Verified) -> String {
+    let checksums = match (verified.checksummed, verified.files) {
+        (0, _) => String::new(),
+        (all, files) if all == files => ", all with checksums".to_string(),
+        (some, _) => format!(", {some} with checksums"),
+    };
     format!(
-        "{} of {} in {}, {}, {}",
+        "{} of {} in {}{checksums}, {}, {}",
         quantity::of(verified.rows, "row"),
         quantity::of(verified.columns, "column"),
         quantity::of(verified.files, "file"),

@@ -1,7 +1,7 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lance_io::Store;
-use lance_table::{Batches, Fragment, Manifest, Table, VersionInfo, WriteMode, WriteOptions};
+use lance_table::{Batches, Fragment, Manifest, OpenOptions, Table, VersionInfo, WriteMode, WriteOptions};
 
 use crate::{Result, Scan};
 
@@ -15,7 +15,7 @@ pub struct Dataset {
 #[derive(Debug, Clone)]
 pub struct DatasetBuilder {
     uri: String,
-    version: Option<u64>,
+    options: OpenOptions,
     store: Option<Store>,
 }
 
@@ -27,7 +27,7 @@ impl Dataset {
 
     /// Opens the table at `uri` in another way than [`Self::open`] does.
     pub fn builder(uri: &str) -> DatasetBuilder {
-        DatasetBuilder { uri: uri.into(), version: None, store: None }
+        DatasetBuilder { uri: uri.into(), options: OpenOptions::default(), store: None }
     }
 
     /// Makes, extends or replaces the table at `uri`, as the mode of `options` says.
@@ -116,7 +116,30 @@ impl From<Table> for Dataset {
 impl DatasetBuilder {
     /// Opens this version instead of the latest.
     pub const fn version(mut self, version: u64) -> Self {
-        self.version = Some(version);
+        self.options.version = Some(version);
+        self
+    }
+
+    /// Says whether what is read of data files that have checksums (see [`WriteOptions::checksums`]) is checked. What is
+    /// not as it was written is then an error, and never a wrong value. A buffer is checked when something of it is
+    /// read for the first time, which reads all of it.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use demilance::arrow::record_batch;
+    /// use demilance::{Dataset, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("robot.lance");
+    /// # let path = path.to_str().ok_or("path")?;
+    /// let options = WriteOptions { checksums: true, ..Default::default() };
+    /// Dataset::write(path, vec![record_batch!(("id", Int32, [1, 2, 3]))?], options).await?;
+    /// let table = Dataset::builder(path).verify_checksums(true).load().await?;
+    /// assert_eq!(table.take(&[2]).await?.num_rows(), 1);
+    /// # Ok(()) }
+    /// ```
+    pub const fn verify_checksums(mut self, verify: bool) -> Self {
+        self.options.verify_checksums = verify;
         self
     }
 
@@ -132,6 +155,6 @@ impl DatasetBuilder {
             Some(store) => store,
             None => Store::open(&self.uri)?,
         };
-        Ok(Table::open(store, self.version).await?.into())
+        Ok(Table::open_with(store, self.options).await?.into())
     }
 }

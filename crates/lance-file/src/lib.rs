@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod batches;
+mod checksums;
 pub mod describe;
 mod error;
 mod pool;

@@ -14,6 +14,7 @@ use lance_footer::{Answer, Ask, Container, FormatError, Open, Version};
 use lance_io::{ReadAt, drive};
 use prost::Message;
 
+use crate::checksums::checked;
 use crate::{FileError, Result, Schema, proto};
 use fields::FieldCache;
 
@@ -30,11 +31,19 @@ pub struct OpenOptions {
     /// Which column each field is stored in, as (field id, column index). Without it, the fields that own a
     /// column have them in order.
     pub columns: Option<Vec<(i32, u32)>>,
+    /// Whether what is read is checked, if the file has checksums: see [`FileReader::is_verified`]. Other files are
+    /// read as ever.
+    ///
+    /// The metadata are checked when the file is opened, which takes one or two reads more. Nothing of another buffer
+    /// is used before all of it was read and found to be right, which happens once for as long as the file is open:
+    /// the first random row that lies in a buffer of 8 MiB reads all of it. What is wrong is an error; buffers that
+    /// nobody reads are not looked at.
+    pub verify_checksums: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { tail: Open::TAIL, schema: None, columns: None }
+        Self { tail: Open::TAIL, schema: None, columns: None, verify_checksums: false }
     }
 }
 
@@ -75,6 +84,8 @@ struct Shared {
     schema: Schema,
     rows: u64,
     fields: FieldCache,
+    /// Whether reads are checked.
+    verified: bool,
 }
 
 impl FileReader {
@@ -89,7 +100,12 @@ impl FileReader {
     /// the same number of rows.
     pub async fn open_with(source: Arc<dyn ReadAt>, options: OpenOptions) -> Result<Self> {
         let container = drive(Open::new(source.size(), options.tail), &source).await?;
-        Self::build(Arc::clone(&source), container, options)
+        let checked = match options.verify_checksums {
+            true => checked(&source, &container).await?,
+            false => None,
+        };
+        let verified = checked.is_some();
+        Self::build(checked.unwrap_or_else(|| Arc::clone(&source)), container, options, verified)
             .map_err(|error| FileError::format(source.path(), error))
     }
 
@@ -97,6 +113,7 @@ impl FileReader {
         source: Arc<dyn ReadAt>,
         container: Container,
         options: OpenOptions,
+        verified: bool,
     ) -> Result<Self, FormatError> {
         let (own_schema, length) = match &options.schema {
             Some(schema) => (schema.clone(), None),
@@ -108,7 +125,8 @@ impl FileReader {
         };
         let rows = count_rows(&own_schema, &columns, &container)?.or(length).unwrap_or(0);
         let fields = FieldCache::new(columns);
-        Ok(Self { shared: Arc::new(Shared { source, container, schema: own_schema, rows, fields }) })
+        let schema = own_schema;
+        Ok(Self { shared: Arc::new(Shared { source, container, schema, rows, fields, verified }) })
     }
 
     /// The schema that the file was opened with.
@@ -124,6 +142,12 @@ impl FileReader {
     /// The version of the file.
     pub fn version(&self) -> Version {
         self.shared.container.version()
+    }
+
+    /// Whether what is read is checked: it was asked for with [`OpenOptions::verify_checksums`], and the file has
+    /// checksums.
+    pub fn is_verified(&self) -> bool {
+        self.shared.verified
     }
 
     /// All metadata of the file.

@@ -5,6 +5,7 @@
 //!             does not hide the others
 //! regions     what lies where, and what lies on top of each other
 //! rows        row counts of pages and columns against each other and the descriptor
+//! checksums   of every byte, if the file has them
 //! values      every page of every column is decoded, with the checks that reading makes
 //! ```
 //!
@@ -40,6 +41,7 @@
 //! # Ok(()) }
 //! ```
 
+mod checksums;
 mod container;
 mod problem;
 mod regions;
@@ -87,6 +89,8 @@ pub struct Verified {
     pub columns: u64,
     /// Pages of these.
     pub pages: u64,
+    /// Files that have checksums.
+    pub checksummed: u64,
     /// How many problems were found.
     pub problems: u64,
 }
@@ -101,6 +105,7 @@ impl Verified {
             rows: self.rows.saturating_add(other.rows),
             columns: self.columns.saturating_add(other.columns),
             pages: self.pages.saturating_add(other.pages),
+            checksummed: self.checksummed.saturating_add(other.checksummed),
             problems: self.problems.saturating_add(other.problems),
         }
     }
@@ -144,6 +149,7 @@ pub async fn verify(
         verified.columns = survey.columns.len() as u64;
         let pages = survey.columns.iter().flatten().map(|column| column.survey.pages.len() as u64);
         verified.pages = pages.sum();
+        verified.checksummed = u64::from(checksums::check(&source, &survey, &columns, &mut report).await);
         values::check(&source, &survey, &columns, &mut report).await;
     }
     verified.problems = report.problems();

@@ -9,7 +9,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Field as ArrowField, FieldRef};
 use bytes::Bytes;
 use lance_encoding::{EncodedPage, FieldWriter, PageJob, WriterOptions, field_writer};
-use lance_footer::{ContainerWriter, Extent, FormatError, PageRecord, Version};
+use lance_footer::{ChecksumKind, ContainerWriter, Crc32c, Extent, FormatError, PageRecord, Version};
 use lance_io::AlignedWriter;
 use prost::Message;
 use tokio::task::JoinHandle;
@@ -26,12 +26,15 @@ pub struct WriteOptions {
     pub version: Version,
     /// A page is closed when the arrays that it holds have more bytes than this.
     pub page_bytes: u64,
+    /// Whether the file gets a table of CRC32C checksums of all that is in it, in a global buffer that readers which do
+    /// not know it leave alone: see `docs/format/checksums.md`.
+    pub checksums: bool,
 }
 
 impl Default for WriteOptions {
     fn default() -> Self {
         let WriterOptions { version, page_bytes } = WriterOptions::default();
-        Self { version, page_bytes }
+        Self { version, page_bytes, checksums: false }
     }
 }
 
@@ -77,8 +80,11 @@ struct OpenField {
 
 struct Job {
     field: usize,
-    task: JoinHandle<Result<Vec<EncodedPage>, FormatError>>,
+    task: JoinHandle<Result<Vec<Encoded>, FormatError>>,
 }
+
+/// A page, and the checksums of its buffers if the file gets them.
+type Encoded = (EncodedPage, Vec<Crc32c>);
 
 impl Drop for Job {
     fn drop(&mut self) {
@@ -96,7 +102,7 @@ struct Columns {
 
 impl Columns {
     fn open(schema: &Schema, options: &WriteOptions) -> Result<Self, FormatError> {
-        let WriteOptions { version, page_bytes } = *options;
+        let WriteOptions { version, page_bytes, .. } = *options;
         schema.check_storable(version)?;
         if let Some(blob) = schema.pre_order().into_iter().find(|field| field.is_blob()) {
             let path = schema.path(blob.id).unwrap_or_default();
@@ -133,6 +139,7 @@ impl FileWriter {
             Columns::open(&schema, &options).map_err(|error| FileError::format(writer.path(), error))?;
         let Columns { fields, writers, count } = opened;
         let container = ContainerWriter::new(version, writer.alignment(), count);
+        let container = if options.checksums { container.with_checksums() } else { container };
         Ok(Self {
             output: writer,
             container,
@@ -174,7 +181,9 @@ impl FileWriter {
     pub async fn global_buffer(&mut self, bytes: Bytes) -> Result<u32> {
         self.check_usable()?;
         self.failed = true;
+        let crc = if self.container.has_checksums() { Crc32c::of(&bytes) } else { Crc32c::default() };
         let extent = self.output.buffer(vec![bytes]).await?;
+        self.container.checksum(extent, ChecksumKind::GlobalBuffer, crc);
         let index = self.container.global_buffer(extent).map_err(|error| self.format(error))?;
         self.failed = false;
         Ok(index)
@@ -247,7 +256,8 @@ impl FileWriter {
                 let Some(oldest) = self.jobs.pop_front() else { break };
                 self.write(oldest).await?;
             }
-            let task = tokio::task::spawn_blocking(|| job.run());
+            let checksums = self.container.has_checksums();
+            let task = tokio::task::spawn_blocking(move || encode(job, checksums));
             self.jobs.push_back(Job { field, task });
         }
         Ok(())
@@ -259,10 +269,15 @@ impl FileWriter {
             Ok(pages) => pages.map_err(|error| self.place(job.field, error))?,
             Err(error) => return Err(cut_off(self.output.path(), &error)),
         };
-        for page in pages {
+        for (page, checksums) in pages {
             let mut buffers: Vec<Extent> = Vec::with_capacity(page.buffers.len());
+            let mut checksums = checksums.into_iter();
             for parts in page.buffers {
-                buffers.push(self.output.buffer(parts).await?);
+                let extent = self.output.buffer(parts).await?;
+                buffers.push(extent);
+                if let Some(crc) = checksums.next() {
+                    self.container.checksum(extent, ChecksumKind::PageBuffer, crc);
+                }
             }
             let first = self.fields.get(job.field).map(|open| open.first_column);
             let column = first.zip(u32::try_from(page.leaf).ok());
@@ -291,6 +306,20 @@ impl FileWriter {
     fn format(&self, error: FormatError) -> FileError {
         FileError::format(self.output.path(), error)
     }
+}
+
+/// Encodes pages; pure CPU.
+fn encode(job: PageJob, checksums: bool) -> Result<Vec<Encoded>, FormatError> {
+    let of = |parts: &Vec<Bytes>| {
+        let mut crc = Crc32c::default();
+        parts.iter().for_each(|part| crc.add(part));
+        crc
+    };
+    let encoded = job.run()?.into_iter().map(|page| {
+        let sums = if checksums { page.buffers.iter().map(of).collect() } else { vec![] };
+        (page, sums)
+    });
+    Ok(encoded.collect())
 }
 
 impl std::fmt::Debug for FileWriter {

@@ -84,7 +84,7 @@ async fn every_type_comes_back() {
                 // The name tells a failure apart; a batch that is cut has offsets.
                 let parts =
                     [all.slice(0, rows / 3), all.slice(rows / 3, 0), all.slice(rows / 3, rows - rows / 3)];
-                let options = WriteOptions { version, page_bytes: 20_000 };
+                let options = WriteOptions { version, page_bytes: 20_000, ..WriteOptions::default() };
                 let made = write(&parts, options, Alignment::Bytes64).await;
                 assert_eq!((made.file.rows(), made.file.version()), (rows as u64, version));
                 assert_same(&scan(&made.file, ScanOptions::default()).await, &all);

@@ -27,6 +27,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
 mod align;
+mod checksums;
 mod column;
 mod cursor;
 mod error;
@@ -41,6 +42,7 @@ mod version;
 mod writer;
 
 pub use align::Alignment;
+pub use checksums::{Checksum, ChecksumKind, Checksums, Crc32c};
 pub use column::{Column, ColumnKind, ColumnSurvey, Page, PageSurvey};
 pub use cursor::Cursor;
 pub use error::{FormatError, Result};

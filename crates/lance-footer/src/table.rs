@@ -46,12 +46,10 @@ impl OffsetTable {
         Ok(())
     }
 
-    /// Appends the bytes of the table to `out`.
-    pub fn write(&self, out: &mut Vec<u8>) {
-        for entry in &self.entries {
-            out.extend_from_slice(&entry.offset().to_le_bytes());
-            out.extend_from_slice(&entry.len().to_le_bytes());
-        }
+    /// The bytes of the table.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let numbers = self.entries.iter().flat_map(|entry| [entry.offset(), entry.len()]);
+        numbers.flat_map(u64::to_le_bytes).collect()
     }
 }
 
@@ -63,8 +61,7 @@ mod tests {
     fn bytes_come_back() {
         let table =
             OffsetTable { entries: vec![Extent::new(640, 191).unwrap(), Extent::new(0, 12).unwrap()] };
-        let mut bytes = vec![];
-        table.write(&mut bytes);
+        let bytes = table.to_bytes();
         assert_eq!(bytes.len(), 32);
         assert_eq!(OffsetTable::parse("GBO table", &bytes).unwrap(), table);
         assert!(OffsetTable::parse("GBO table", &bytes[1..]).is_err());

@@ -5,7 +5,10 @@ use prost::Message;
 use crate::column::{COLUMN_ENCODING, page_encoding};
 use crate::proto::column::{self, ColumnEncoding, column_encoding};
 use crate::proto::file2::{self, ColumnMetadata, encoding::Location};
-use crate::{Alignment, ENTRY_LEN, Extent, Footer, FormatError, OffsetTable, Result, Version};
+use crate::{
+    Alignment, Checksum, ChecksumKind, Checksums, Crc32c, Extent, Footer, FormatError, OffsetTable, Result,
+    Version,
+};
 
 /// What a container writer has to know of a page whose buffers were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,13 +33,36 @@ pub struct ContainerWriter {
     alignment: Alignment,
     columns: Vec<Vec<PageRecord>>,
     global_buffers: Vec<Extent>,
+    /// Of what the caller wrote, if the file gets checksums.
+    checksums: Option<Vec<Checksum>>,
 }
 
 impl ContainerWriter {
     /// A file with `columns` physical columns.
     pub fn new(version: Version, alignment: Alignment, columns: u32) -> Self {
         let columns = (0..columns).map(|_| vec![]).collect();
-        Self { version, alignment, columns, global_buffers: vec![] }
+        Self { version, alignment, columns, global_buffers: vec![], checksums: None }
+    }
+
+    /// The same, with a table of checksums as the last global buffer. It has what [`Self::checksum`] is told, and
+    /// all that [`Self::finish`] writes.
+    #[must_use]
+    pub fn with_checksums(mut self) -> Self {
+        self.checksums.get_or_insert_default();
+        self
+    }
+
+    /// Whether the file gets checksums.
+    pub const fn has_checksums(&self) -> bool {
+        self.checksums.is_some()
+    }
+
+    /// Adds the checksum of bytes that the caller wrote, each byte once. Bytes for which there is none must be
+    /// zero: readers take the table for one of the whole file.
+    pub fn checksum(&mut self, extent: Extent, kind: ChecksumKind, crc: Crc32c) {
+        if let Some(checksums) = self.checksums.as_mut().filter(|_| !extent.is_empty()) {
+            checksums.push(Checksum { extent, crc: crc.value(), kind });
+        }
     }
 
     /// The alignment that buffers need.
@@ -70,39 +96,57 @@ impl ContainerWriter {
     /// All bytes from `position`, where the last buffer ended, to the end of the file. They hold
     /// `descriptor`, the serialized schema, as global buffer 0. Padding is zero.
     pub fn finish(self, position: u64, descriptor: &[u8]) -> Result<Vec<u8>> {
-        let mut tail = Tail { start: position, bytes: vec![] };
+        let version = self.version;
+        let messages = self.columns.into_iter().map(|pages| column_message(pages, version).encode_to_vec());
+        let messages: Vec<_> = messages.collect();
+        let mut tail = Tail { start: position, bytes: vec![], written: vec![] };
         tail.pad(self.alignment);
-        let mut globals = OffsetTable { entries: vec![tail.append(descriptor)?] };
+        let table = match &self.checksums {
+            None => None,
+            Some(before) => {
+                // What comes after it is known but for where it lies, which follows from the length of the table.
+                let metadata = messages.iter().filter(|message| !message.is_empty()).count();
+                let tables = usize::from(!messages.is_empty()) + 1;
+                let own = usize::from(!descriptor.is_empty()) + metadata + tables + 1;
+                let len = Checksums::len_of(before.len().saturating_add(own));
+                let table = tail.append(&vec![0; len])?;
+                tail.pad(self.alignment);
+                Some(table)
+            }
+        };
+        let mut globals =
+            OffsetTable { entries: vec![tail.append_as(ChecksumKind::GlobalBuffer, descriptor)?] };
         globals.entries.extend(self.global_buffers);
+        globals.entries.extend(table);
 
         // With 64 the rest is packed, as the reference has it.
         let wide = self.alignment == Alignment::Bytes4096;
         let mut metadata = OffsetTable::default();
         let mut column_metadata = None;
-        for pages in self.columns {
+        for message in messages {
             if wide {
                 tail.pad(self.alignment);
             }
             column_metadata.get_or_insert(tail.position());
-            let message = column_message(pages, self.version);
-            metadata.entries.push(tail.append(&message.encode_to_vec())?);
+            metadata.entries.push(tail.append_as(ChecksumKind::ColumnMetadata, &message)?);
         }
         if wide {
             tail.pad(self.alignment);
         }
-        let cmo_table = tail.position();
-        metadata.write(&mut tail.bytes);
-        let gbo_table = tail.position();
-        globals.write(&mut tail.bytes);
+        let cmo_table = tail.append_as(ChecksumKind::CmoTable, &metadata.to_bytes())?;
+        let gbo_table = tail.append_as(ChecksumKind::GboTable, &globals.to_bytes())?;
         let footer = Footer {
-            column_metadata: column_metadata.unwrap_or(cmo_table),
-            cmo_table: Extent::between(cmo_table, gbo_table)?,
-            gbo_table: Extent::new(gbo_table, globals.entries.len() as u64 * ENTRY_LEN)?,
+            column_metadata: column_metadata.unwrap_or(cmo_table.offset()),
+            cmo_table,
+            gbo_table,
             columns: count(metadata.entries.len())?,
             global_buffers: count(globals.entries.len())?,
-            version: self.version,
+            version,
         };
-        tail.bytes.extend_from_slice(&footer.to_bytes());
+        tail.append_as(ChecksumKind::Footer, &footer.to_bytes())?;
+        if let Some((before, table)) = self.checksums.zip(table) {
+            tail.set_checksums(before, table)?;
+        }
         Ok(tail.bytes)
     }
 
@@ -117,9 +161,12 @@ impl ContainerWriter {
     }
 }
 
+/// The end of a file, from `start` on.
 struct Tail {
     start: u64,
     bytes: Vec<u8>,
+    /// Checksums of what is in it.
+    written: Vec<Checksum>,
 }
 
 impl Tail {
@@ -137,6 +184,32 @@ impl Tail {
         let extent = Extent::new(self.position(), bytes.len() as u64)?;
         self.bytes.extend_from_slice(bytes);
         Ok(extent)
+    }
+
+    /// The same, with a checksum.
+    fn append_as(&mut self, kind: ChecksumKind, bytes: &[u8]) -> Result<Extent> {
+        let extent = self.append(bytes)?;
+        if !extent.is_empty() {
+            self.written.push(Checksum { extent, crc: Crc32c::of(bytes).value(), kind });
+        }
+        Ok(extent)
+    }
+
+    /// Fills the room at `table`, given the checksums of what lies before the tail.
+    fn set_checksums(&mut self, before: Vec<Checksum>, table: Extent) -> Result<()> {
+        let mut entries = before;
+        entries.append(&mut self.written);
+        let checksums = Checksums { file_size: self.position(), zeros_between: true, entries };
+        let bytes = checksums.to_bytes()?;
+        // Whatever a caller told of its buffers, the file must be readable.
+        Checksums::parse(&bytes)?;
+        let start = table.offset().checked_sub(self.start).and_then(|start| usize::try_from(start).ok());
+        let room = start.and_then(|start| self.bytes.get_mut(start..)?.get_mut(..bytes.len()));
+        match room {
+            Some(room) if table.len() == bytes.len() as u64 => room.copy_from_slice(&bytes),
+            _ => return Err(FormatError::corrupt("checksum table", "it does not fit where it has to be")),
+        }
+        Ok(())
     }
 }
 

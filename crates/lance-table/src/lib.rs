@@ -38,7 +38,7 @@ pub use fragment::{DataFile, Fragment};
 pub use manifest::{Manifest, Naming};
 pub use projection::ROW_ID;
 pub use scan::ScanOptions;
-pub use table::{Table, VersionInfo};
+pub use table::{OpenOptions, Table, VersionInfo};
 pub use write::{WriteMode, WriteOptions};
 
 #[doc(no_inline)]

@@ -17,6 +17,7 @@ use crate::{Fragment, Result, TableError};
 #[derive(Debug)]
 pub(crate) struct Slot {
     fragment: Fragment,
+    verify_checksums: bool,
     readers: Vec<OnceCell<FileReader>>,
     live: OnceCell<Arc<LiveRows>>,
     ids: OnceLock<Arc<RowIds>>,
@@ -30,9 +31,10 @@ pub(crate) struct Part {
 }
 
 impl Slot {
-    pub(crate) fn new(fragment: Fragment) -> Self {
+    /// `verify_checksums` is [`crate::OpenOptions::verify_checksums`].
+    pub(crate) fn new(fragment: Fragment, verify_checksums: bool) -> Self {
         let readers = fragment.files().iter().map(|_| OnceCell::new()).collect();
-        Self { fragment, readers, live: OnceCell::new(), ids: OnceLock::new() }
+        Self { fragment, verify_checksums, readers, live: OnceCell::new(), ids: OnceLock::new() }
     }
 
     pub(crate) const fn fragment(&self) -> &Fragment {
@@ -107,6 +109,7 @@ impl Slot {
             let options = OpenOptions {
                 schema: Some(stored),
                 columns: Some(file.columns.clone()),
+                verify_checksums: self.verify_checksums,
                 ..Default::default()
             };
             let reader = FileReader::open_with(source, options).await?;

@@ -57,6 +57,17 @@ pub(crate) struct Shared {
     /// For each slot, how many live rows come before it.
     pub(crate) before: Vec<u64>,
     pub(crate) rows: u64,
+    verify_checksums: bool,
+}
+
+/// How a table is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenOptions {
+    /// The version; none for the latest.
+    pub version: Option<u64>,
+    /// Whether what is read of data files that have checksums is checked: see
+    /// [`lance_file::OpenOptions::verify_checksums`]. Manifests and deletion files have none.
+    pub verify_checksums: bool,
 }
 
 /// A line of a table's history.
@@ -76,13 +87,18 @@ pub struct VersionInfo {
 impl Table {
     /// Opens the latest version of the table in `store`, or the one asked for.
     pub async fn open(store: Store, version: Option<u64>) -> Result<Self> {
-        let found = match version {
+        Self::open_with(store, OpenOptions { version, ..Default::default() }).await
+    }
+
+    /// Opens the table in `store` as `options` say.
+    pub async fn open_with(store: Store, options: OpenOptions) -> Result<Self> {
+        let found = match options.version {
             Some(version) => latest::at(&store, version).await?,
             None => latest::latest(&store)
                 .await?
                 .ok_or_else(|| TableError::NotFound { location: store.location(""), what: "table".into() })?,
         };
-        Self::from_found(store, found).await
+        Self::from_found(store, found, options.verify_checksums).await
     }
 
     /// Makes, extends or replaces the table in `store`.
@@ -92,7 +108,7 @@ impl Table {
     pub async fn write(store: Store, batches: Batches, options: WriteOptions) -> Result<Self> {
         let latest = latest::latest(&store).await?;
         let found = write::write(&store, latest, batches, options).await?;
-        Self::from_found(store, found).await
+        Self::from_found(store, found, false).await
     }
 
     /// Extends or replaces the table as of this version. What others committed since then is kept, or is a
@@ -100,10 +116,10 @@ impl Table {
     pub async fn write_after(&self, batches: Batches, options: WriteOptions) -> Result<Self> {
         let store = self.store().clone();
         let found = write::write(&store, Some(self.shared.found.clone()), batches, options).await?;
-        Self::from_found(store, found).await
+        Self::from_found(store, found, self.shared.verify_checksums).await
     }
 
-    pub(crate) async fn from_found(store: Store, found: Found) -> Result<Self> {
+    pub(crate) async fn from_found(store: Store, found: Found, verify_checksums: bool) -> Result<Self> {
         found.check_readable()?;
         let message = &found.manifest.message;
         let format = |error| TableError::format(&found.location, error);
@@ -112,7 +128,7 @@ impl Table {
         let mut fragments = Vec::with_capacity(message.fragments.len());
         for fragment in &message.fragments {
             let fragment = Fragment::new(fragment.clone()).map_err(format)?;
-            fragments.push(complete(fragment, &places, &schema).await?);
+            fragments.push(complete(fragment, &places, &schema, verify_checksums).await?);
         }
         check_versions(&found.manifest, &fragments).map_err(format)?;
 
@@ -125,8 +141,10 @@ impl Table {
                 .ok_or_else(|| format(FormatError::corrupt("manifest", "more than 2^64 rows")))?;
         }
         let arrow_schema = Arc::new(schema.to_arrow());
-        let slots = fragments.iter().cloned().map(Slot::new).collect();
-        let shared = Shared { places, found, schema, arrow_schema, fragments, slots, before, rows };
+        let slots = fragments.iter().cloned();
+        let slots = slots.map(|fragment| Slot::new(fragment, verify_checksums)).collect();
+        let shared =
+            Shared { places, found, schema, arrow_schema, fragments, slots, before, rows, verify_checksums };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -206,7 +224,12 @@ impl fmt::Debug for Table {
 }
 
 /// Some software leaves counts out; they are then in the files.
-async fn complete(fragment: Fragment, places: &Places, schema: &Schema) -> Result<Fragment> {
+async fn complete(
+    fragment: Fragment,
+    places: &Places,
+    schema: &Schema,
+    verify_checksums: bool,
+) -> Result<Fragment> {
     let mut message = fragment.message.clone();
     let no_rows = message.physical_rows == 0 && !message.files.is_empty();
     let no_deletions = message.deletion_file.as_ref().is_some_and(|file| file.num_deleted_rows == 0);
@@ -215,13 +238,13 @@ async fn complete(fragment: Fragment, places: &Places, schema: &Schema) -> Resul
     }
     let format = |error| TableError::format(places.root().location(""), error);
     if no_rows {
-        message.physical_rows = Slot::new(fragment).reader(places, schema, 0).await?.rows();
+        message.physical_rows = Slot::new(fragment, verify_checksums).reader(places, schema, 0).await?.rows();
     }
     let fragment = Fragment::new(message.clone()).map_err(format)?;
     if !no_deletions {
         return Ok(fragment);
     }
-    let live = Slot::new(fragment).live(places).await?.rows().len();
+    let live = Slot::new(fragment, verify_checksums).live(places).await?.rows().len();
     if let Some(file) = &mut message.deletion_file {
         file.num_deleted_rows = message.physical_rows.saturating_sub(live);
     }

@@ -43,6 +43,8 @@ pub struct WriteOptions {
     pub max_bytes_per_fragment: u64,
     /// A page is closed when it has more bytes than this.
     pub page_bytes: u64,
+    /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`].
+    pub checksums: bool,
 }
 
 impl Default for WriteOptions {
@@ -54,6 +56,7 @@ impl Default for WriteOptions {
             max_rows_per_fragment: 1 << 20,
             max_bytes_per_fragment: 90 << 30,
             page_bytes: lance_file::WriteOptions::default().page_bytes,
+            checksums: false,
         }
     }
 }
@@ -217,7 +220,7 @@ async fn begin(store: &Store, target: &Target, options: &WriteOptions) -> Result
 }
 
 fn file_options(version: Version, options: &WriteOptions) -> lance_file::WriteOptions {
-    lance_file::WriteOptions { version, page_bytes: options.page_bytes }
+    lance_file::WriteOptions { version, page_bytes: options.page_bytes, checksums: options.checksums }
 }
 
 /// The name of a data file: three random bytes in binary digits, which spread over the partitions of object

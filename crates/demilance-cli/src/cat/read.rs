@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use demilance::file::{FileReader, Schema};
+use demilance::file::{FileReader, OpenOptions as FileOptions, Schema};
 use demilance::footer::Rows;
-use demilance::table::Table;
+use demilance::table::{OpenOptions as TableOptions, Table};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -27,6 +27,7 @@ pub(super) struct Selection<'a> {
     pub(super) offset: u64,
     pub(super) limit: Option<u64>,
     pub(super) version: Option<u64>,
+    pub(super) verify_checksums: bool,
     pub(super) with_row_id: bool,
 }
 
@@ -49,21 +50,23 @@ enum Which {
 impl Reading {
     /// Opens what `selection` names. Errors about it come now, not when the first row is read.
     pub(super) async fn start(selection: &Selection<'_>) -> Result<Self> {
+        let Selection { version, verify_checksums, .. } = *selection;
         match Place::find(selection.path).await? {
             Place::Table(store) => {
-                let table = Table::open(store, selection.version).await;
+                let table = Table::open_with(store, TableOptions { version, verify_checksums }).await;
                 let table = table.with_context(|| selection.path.to_string())?;
                 Self::of_table(table, selection).await.with_context(|| selection.path.to_string())
             }
             Place::File(source) => {
                 let path = selection.path;
-                if selection.version.is_some() {
+                if version.is_some() {
                     bail!("{path}: is one file, only tables have versions");
                 }
                 if selection.with_row_id {
                     bail!("{path}: is one file, only tables have row ids");
                 }
-                let file = FileReader::open(source).await?;
+                let options = FileOptions { verify_checksums, ..Default::default() };
+                let file = FileReader::open_with(source, options).await?;
                 Self::of_file(file, selection).await.with_context(|| selection.path.to_string())
             }
         }
@@ -169,7 +172,16 @@ mod tests {
     use super::*;
 
     fn selection(rows: Option<&RowList>, offset: u64, limit: Option<u64>) -> Selection<'_> {
-        Selection { path: "t", columns: None, rows, offset, limit, version: None, with_row_id: false }
+        Selection {
+            path: "t",
+            columns: None,
+            rows,
+            offset,
+            limit,
+            version: None,
+            verify_checksums: false,
+            with_row_id: false,
+        }
     }
 
     #[test]

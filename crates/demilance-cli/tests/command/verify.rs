@@ -90,6 +90,44 @@ fn each_problem_is_a_line_and_the_code_says_it() {
 }
 
 #[test]
+fn checksums_find_what_decodes_to_a_wrong_value() {
+    let place = Place::new();
+    write_parquet(&place.path("a.parquet"), &rows(0, 2000));
+    for table in ["with", "without"] {
+        let option = if table == "with" { "--checksums" } else { "" };
+        place.ok(&format!("import a.parquet {table} {option}"));
+        let file = std::fs::read_dir(place.path(&format!("{table}/data"))).unwrap().next().unwrap().unwrap();
+        let (path, name) = (file.path(), file.file_name());
+        let line = place.ok(&format!("verify {table}"));
+        assert_eq!(line.contains("in 1 file, all with checksums, 6 pages"), table == "with", "{line}");
+        let mut bytes = std::fs::read(&path).unwrap();
+        // In the values of the first column.
+        bytes[200] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        place.ok(&format!("cat {table} --columns id --format json"));
+        let places = [table.to_string(), format!("{table}/data/{}", name.display())];
+        if table == "without" {
+            place.ok("verify without");
+            places.iter().for_each(|path| {
+                place.ok(&format!("cat {path} --verify-checksums --format json"));
+            });
+            continue;
+        }
+        let outcome = place.call(["verify", "with"]);
+        assert_eq!(outcome.code, Some(1));
+        assert!(outcome.text().contains("field id, column 0, page 0, bytes "), "{}", outcome.text());
+        assert!(outcome.text().contains("the CRC32C is "), "{}", outcome.text());
+        let value: Value = serde_json::from_str(&place.call(["verify", "with", "--json"]).text()).unwrap();
+        assert_eq!((&value["checksummed"], &value["problems"][0]["kind"]), (&1.into(), &"checksum".into()));
+        for path in places {
+            let error = place.error(&format!("cat {path} --verify-checksums --rows 1 --columns id"));
+            assert!(error.contains("the CRC32C is "), "{error}");
+            place.ok(&format!("cat {path} --verify-checksums --columns text --format json"));
+        }
+    }
+}
+
+#[test]
 fn what_is_no_table_and_no_file_is_refused() {
     let (place, files) = table();
     assert!(place.error("verify x.lance").contains("x.lance: no such table or file"));

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use lance_footer::{
-    Alignment, Answer, Ask, Column, ColumnSurvey, Cursor, Extent, FOOTER_LEN, Footer, FormatError, Version,
+    Alignment, Column, ColumnSurvey, Cursor, Extent, FOOTER_LEN, Footer, FormatError, Version,
 };
-use lance_io::{IoError, ReadAt};
+use lance_io::ReadAt;
+
+use crate::checksums::read;
 
 use super::problem::{Place, Report, format_problem};
 use super::targets::Columns;
@@ -231,27 +233,6 @@ async fn columns(
         }
     }
     columns
-}
-
-/// The bytes of `extents`, which lie within the file.
-pub(super) async fn read(source: &Arc<dyn ReadAt>, extents: &[Extent]) -> Result<Vec<Bytes>, IoError> {
-    let wanted: Vec<_> = extents.iter().copied().filter(|extent| !extent.is_empty()).collect();
-    let count = wanted.len();
-    let slices = match count {
-        0 => vec![],
-        _ => {
-            let answers = source.read(vec![Ask::slices(wanted)]).await?;
-            let path = || source.path().to_string();
-            Answer::only_slices(answers, count)
-                .map_err(|error| IoError::Format { path: path(), source: error })?
-        }
-    };
-    let mut slices = slices.into_iter();
-    let all = extents.iter().map(|extent| match extent.is_empty() {
-        true => Bytes::new(),
-        false => slices.next().unwrap_or_default(),
-    });
-    Ok(all.collect())
 }
 
 /// Where entry `index` of a table lies.

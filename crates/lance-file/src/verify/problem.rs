@@ -58,6 +58,8 @@ pub struct Place {
 pub enum ProblemKind {
     /// The bytes contradict the format or each other.
     Corrupt,
+    /// The bytes are not those that were written.
+    Checksum,
     /// This software does not read it, so it could not be checked.
     Unsupported,
     /// A file that is referred to is not there.
@@ -73,6 +75,7 @@ impl ProblemKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Corrupt => "corrupt",
+            Self::Checksum => "checksum",
             Self::Unsupported => "unsupported",
             Self::Missing => "missing",
             Self::Unreadable => "unreadable",

@@ -48,7 +48,7 @@ fn tell(
 }
 
 /// Everything that has bytes.
-fn regions(survey: &Survey) -> Vec<(Extent, RegionKind)> {
+pub(super) fn regions(survey: &Survey) -> Vec<(Extent, RegionKind)> {
     let mut found: Vec<(Extent, RegionKind)> = vec![];
     for (column, content) in survey.columns.iter().enumerate() {
         let Some(content) = content else { continue };
@@ -72,11 +72,11 @@ fn regions(survey: &Survey) -> Vec<(Extent, RegionKind)> {
     found
 }
 
-const fn is_buffer(kind: RegionKind) -> bool {
+pub(super) const fn is_buffer(kind: RegionKind) -> bool {
     matches!(kind, RegionKind::PageBuffer { .. } | RegionKind::ColumnBuffer { .. })
 }
 
-fn place(kind: RegionKind, columns: &Columns) -> Place {
+pub(super) fn place(kind: RegionKind, columns: &Columns) -> Place {
     let (column, page) = match kind {
         RegionKind::PageBuffer { column, page, .. } => (Some(column), Some(page)),
         RegionKind::ColumnBuffer { column, .. } | RegionKind::ColumnMetadata { column } => {
