@@ -16,6 +16,7 @@ pub mod row_bytes;
 pub mod row_fuzz;
 pub mod rows;
 pub mod same;
+pub mod sizes;
 pub mod stream;
 pub mod types;
 pub mod verified;
