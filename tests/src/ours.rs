@@ -8,7 +8,9 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use bytes::Bytes;
 use futures::TryStreamExt;
-use lance_file::{Alignment, FileReader, FileWriter, ScanOptions, Schema, Version, WriteOptions};
+use lance_file::{
+    Alignment, Compression, FileReader, FileWriter, ScanOptions, Schema, Version, WriteOptions,
+};
 use lance_footer::{Container, Extent};
 use lance_io::{MemoryFile, Store};
 use lance_table::Table;
@@ -34,6 +36,8 @@ pub struct Shape {
     pub alignment: Alignment,
     /// When pages are closed.
     pub page_bytes: u64,
+    /// What fields are compressed with that do not say.
+    pub compression: Option<Compression>,
     /// Whether there are checksums.
     pub checksums: bool,
 }
@@ -41,7 +45,7 @@ pub struct Shape {
 impl Shape {
     /// As by default, but of `version`.
     pub fn of(version: Version) -> Self {
-        Self { version, alignment: Alignment::Bytes64, page_bytes: 8 << 20, checksums: false }
+        Self { version, alignment: Alignment::Bytes64, page_bytes: 8 << 20, compression: None, checksums: false }
     }
 }
 
@@ -56,8 +60,8 @@ pub async fn write_file(
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let schema = Schema::from_arrow(schema).map_err(|error| text(&error))?;
     let sink = store.create(path, shape.alignment).await.map_err(|error| text(&error))?;
-    let Shape { version, page_bytes, checksums, .. } = shape;
-    let options = WriteOptions { version, page_bytes, checksums };
+    let Shape { version, page_bytes, compression, checksums, .. } = shape;
+    let options = WriteOptions { version, page_bytes, compression, checksums };
     let mut writer = FileWriter::new(sink, schema, options).map_err(|error| text(&error))?;
     for batch in batches {
         writer.push(batch).await.map_err(|error| text(&error))?;

@@ -79,6 +79,18 @@ impl Offsets {
         self.at(index)..self.at(index + 1)
     }
 
+    /// The value that has byte `position`, or the first after it; the last for a position that none has.
+    pub(crate) fn index_at(&self, position: usize) -> usize {
+        fn index_at<O: ArrowNativeType>(offsets: &[O], position: usize) -> usize {
+            let ends = offsets.get(1..).unwrap_or_default();
+            ends.partition_point(|end| end.as_usize() <= position).min(ends.len().saturating_sub(1))
+        }
+        match self {
+            Self::Small(offsets) => index_at(offsets, position),
+            Self::Large(offsets) => index_at(offsets, position),
+        }
+    }
+
     /// The offsets of `values`.
     pub(crate) fn slice(&self, values: Range<usize>) -> Self {
         match self {

@@ -24,6 +24,7 @@ pub mod proto;
 mod reader;
 mod rules;
 mod scheme;
+mod settings;
 mod storage;
 mod structural;
 mod validity;
@@ -33,6 +34,7 @@ mod writer;
 pub use field::{is_packed, leaf_count};
 pub use layers::{Layer, Levels, Numbering};
 pub use reader::{FieldReader, Loaded, is_text_as_list, open_field};
+pub use settings::Compression;
 pub use writer::{EncodedPage, FieldWriter, PageJob, WriterOptions, field_writer};
 
 #[doc(no_inline)]

@@ -15,6 +15,8 @@ pub(crate) struct Rules {
     pub(crate) packed_null_levels: bool,
     /// Whether there may be maps and fixed-size lists of structs.
     pub(crate) newer_types: bool,
+    /// Whether levels may be stored as runs.
+    pub(crate) level_runs: bool,
 }
 
 impl Rules {
@@ -28,6 +30,7 @@ impl Rules {
                 constant_values: false,
                 packed_null_levels: false,
                 newer_types: false,
+                level_runs: false,
             }),
             Version::V2_2 => Ok(Self {
                 large_chunks: true,
@@ -35,6 +38,7 @@ impl Rules {
                 constant_values: true,
                 packed_null_levels: true,
                 newer_types: true,
+                level_runs: true,
             }),
         }
     }

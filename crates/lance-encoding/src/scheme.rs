@@ -11,27 +11,62 @@ use crate::block::Block;
 use crate::codec::fixed_size_list::ListScheme;
 use crate::codec::flat::FlatScheme;
 use crate::codec::inline_bitpacking::InlineScheme;
+use crate::codec::rle::RleScheme;
 use crate::codec::variable::VariableScheme;
 use crate::proto::CompressiveEncoding;
+use crate::settings::{Compression, Settings};
 
-/// The schemes that are tried, the preferred first where estimates are the same.
-static SCHEMES: &[&dyn Scheme] = &[&FlatScheme, &VariableScheme, &ListScheme, &InlineScheme];
+/// The schemes that are tried, the preferred first where they take the same.
+static SCHEMES: &[&dyn Scheme] = &[&FlatScheme, &VariableScheme, &ListScheme, &InlineScheme, &RleScheme];
+
+/// Those that leave values as they are.
+static PLAIN: &[&dyn Scheme] = &[&FlatScheme, &VariableScheme, &ListScheme];
 
 /// Bytes of values that a chunk should have: two sectors of a disk, less room for levels.
-const CHUNK_BYTES: usize = 8186;
+pub(crate) const CHUNK_BYTES: usize = 8186;
 
 /// Values that a chunk may have.
-const CHUNK_VALUES: usize = 4096;
+pub(crate) const CHUNK_VALUES: usize = 4096;
+
+/// What a chunk takes besides its values: its word, its header, and padding.
+const CHUNK_OVERHEAD: u64 = 16;
 
 /// A way to encode the values of a mini-block page.
-///
-/// Values of fixed width come in as many blocks as they came, any others in one.
 pub(crate) trait Scheme: Sync {
-    /// About how many bytes the values of `blocks` would take; none if they cannot be encoded in this way.
-    fn estimate(&self, blocks: &[Block]) -> Option<u64>;
+    /// What encoding in this way would come to; none if it cannot be, or need not be considered.
+    fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>>;
+}
 
-    /// Encodes the values of `blocks`, chunk by chunk.
-    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>>;
+/// Values that are to be encoded, and what is to be heeded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// Values of fixed width in as many blocks as they came, any others in one.
+    pub(crate) blocks: &'a [Block],
+    pub(crate) settings: &'a Settings,
+}
+
+/// An offer of a scheme.
+pub(crate) struct Proposal<'a> {
+    bytes: u64,
+    start: Start<'a>,
+}
+
+type Start<'a> = Box<dyn FnOnce() -> Result<Box<dyn Chunks + 'a>> + 'a>;
+
+impl<'a> Proposal<'a> {
+    /// About `bytes` bytes in `chunks` chunks, which begin with `start`.
+    pub(crate) fn new(
+        bytes: u64,
+        chunks: usize,
+        start: impl FnOnce() -> Result<Box<dyn Chunks + 'a>> + 'a,
+    ) -> Self {
+        Self { bytes: bytes + chunks as u64 * CHUNK_OVERHEAD, start: Box::new(start) }
+    }
+
+    /// Begins to encode.
+    pub(crate) fn start(self) -> Result<Box<dyn Chunks + 'a>> {
+        (self.start)()
+    }
 }
 
 /// The values of a page while they are cut into chunks.
@@ -45,7 +80,7 @@ pub(crate) trait Chunks {
     }
 
     /// How many of the `left` values from `start` on the next chunk should have: all, or a power of two of 2
-    /// or more.
+    /// or more. `start` is where the last chunk ended.
     fn count(&self, start: usize, left: usize) -> usize;
 
     /// Writes the buffers of a chunk. Chunks come in order, each value is in one.
@@ -73,25 +108,26 @@ impl<'a> ChunkBuffers<'a> {
     }
 }
 
-/// Encodes the values of `blocks` with the scheme that takes the fewest bytes.
-pub(crate) fn choose(blocks: &[Block]) -> Result<Box<dyn Chunks + '_>> {
-    let mut best: Option<(u64, &dyn Scheme)> = None;
-    for scheme in SCHEMES {
-        if let Some(bytes) = scheme.estimate(blocks)
-            && best.is_none_or(|(least, _)| bytes < least)
-        {
-            best = Some((bytes, *scheme));
-        }
-    }
-    match best {
-        Some((_, scheme)) => scheme.encode(blocks),
-        None => Err(FormatError::unsupported("no scheme for these values")),
-    }
+/// The offer that takes the fewest bytes.
+pub(crate) fn choose(asked: Asked<'_>) -> Result<Proposal<'_>> {
+    let schemes = match asked.settings.compression {
+        Some(Compression::None) => PLAIN,
+        _ => SCHEMES,
+    };
+    let proposals = schemes.iter().filter_map(|scheme| scheme.propose(asked));
+    // The first of the least.
+    let least = proposals.reduce(|least, next| if next.bytes < least.bytes { next } else { least });
+    least.ok_or_else(|| FormatError::unsupported("no scheme for these values"))
 }
 
 /// Bytes in memory of the values of `blocks`.
 pub(crate) fn plain_bytes(blocks: &[Block]) -> u64 {
     blocks.iter().map(|block| block.bytes(0..block.len()) as u64).sum()
+}
+
+/// The number of values of `blocks`.
+pub(crate) fn count(blocks: &[Block]) -> usize {
+    blocks.iter().map(Block::len).sum()
 }
 
 /// The largest power of two of values of `bits` bits that makes a chunk, at least 2; all that are `left` if
@@ -100,4 +136,81 @@ pub(crate) fn fixed_count(bits: usize, left: usize) -> usize {
     let fits = (CHUNK_BYTES * 8 / bits.max(1)).clamp(2, CHUNK_VALUES);
     let count = 1 << fits.ilog2();
     count.min(left)
+}
+
+/// How many chunks of [`fixed_count`] values there are.
+pub(crate) fn fixed_chunks(bits: usize, values: usize) -> usize {
+    values.div_ceil(fixed_count(bits, usize::MAX))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::codec::{Codec, Picks};
+    use crate::storage::Storage;
+    use crate::values::Values;
+
+    /// What `scheme` makes of `blocks`: the chunks that it wants, decoded into values of shape `storage`; with the
+    /// bytes of all buffers. None if it does not propose anything.
+    pub(crate) fn round_trip(
+        scheme: &dyn Scheme,
+        blocks: &[Block],
+        settings: &Settings,
+        storage: &Storage,
+    ) -> Option<(Values, u64)> {
+        let proposal = scheme.propose(Asked { blocks, settings })?;
+        let mut chunks = proposal.start().unwrap();
+        let (mut start, values, mut size) = (0, count(blocks), 0);
+        let mut written = vec![];
+        while start < values {
+            let left = values - start;
+            let count = chunks.count(start, left);
+            assert!(
+                count == left || (count.is_power_of_two() && (2..left).contains(&count)),
+                "{count} of {left}"
+            );
+            let (mut bytes, mut sizes) = (vec![], vec![]);
+            chunks.write(start..start + count, &mut ChunkBuffers::new(&mut bytes, &mut sizes)).unwrap();
+            assert_eq!(sizes.len(), chunks.buffers());
+            size += sizes.iter().sum::<usize>() as u64;
+            written.push((count, bytes, sizes));
+            start += count;
+        }
+        // What is said of a page is complete only when all of it is written.
+        let codec = Codec::parse(Some(&chunks.encoding())).unwrap();
+        assert!(codec.fits(storage));
+        assert_eq!(codec.mini_block_buffers(), chunks.buffers());
+        let mut out = Values::new(storage);
+        for (count, bytes, sizes) in written {
+            let mut rest = bytes.as_slice();
+            let buffers: Vec<_> = sizes
+                .iter()
+                .map(|size| {
+                    let (buffer, after) = rest.split_at(size.next_multiple_of(8));
+                    rest = after;
+                    &buffer[..*size]
+                })
+                .collect();
+            codec.decode_mini_block(&buffers, &Picks::all(count), &mut out).unwrap();
+        }
+        Some((out, size))
+    }
+
+    /// `array` through `scheme` with `settings`, with the bytes that it takes.
+    pub(crate) fn array_through(
+        scheme: &dyn Scheme,
+        array: &arrow_array::ArrayRef,
+        settings: &Settings,
+    ) -> Option<(arrow_array::ArrayRef, u64)> {
+        let storage = Storage::of(array.data_type()).unwrap();
+        let block = Block::from_array(array).unwrap();
+        // In parts of unlike sizes, unless it must be one.
+        let len = block.len();
+        let parts = match block {
+            Block::Fixed { .. } => vec![block.slice(0..len / 3), block.slice(len / 3..len)],
+            block => vec![block],
+        };
+        let (values, size) = round_trip(scheme, &parts, settings, &storage)?;
+        Some((values.finish(array.data_type(), None).unwrap(), size))
+    }
 }

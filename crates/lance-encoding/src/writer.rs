@@ -6,20 +6,24 @@ use bytes::Bytes;
 use lance_footer::{Result, Version};
 
 use crate::legacy::write::LegacyWriter;
+use crate::settings::Compression;
 use crate::structural::write::StructuralWriter;
 
 /// How fields are written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriterOptions {
     /// The file version.
     pub version: Version,
     /// A page is closed when the arrays that it holds have more bytes than this.
     pub page_bytes: u64,
+    /// What the values of fields are compressed with whose metadata does not say; none for what is smallest of
+    /// what is quick.
+    pub compression: Option<Compression>,
 }
 
 impl Default for WriterOptions {
     fn default() -> Self {
-        Self { version: Version::default(), page_bytes: 8 << 20 }
+        Self { version: Version::default(), page_bytes: 8 << 20, compression: None }
     }
 }
 

@@ -33,7 +33,7 @@ proptest! {
         let rows = *draw.pick(&[1, 2, 7, 100, 1025, 3000]);
         let array = draw.array(&data_type, rows);
         let version = *draw.pick(&[Version::V2_1, Version::V2_2]);
-        let options = WriterOptions { version, page_bytes: *draw.pick(&[300, 5_000, 8 << 20]) };
+        let options = WriterOptions { version, page_bytes: *draw.pick(&[300, 5_000, 8 << 20]), ..Default::default() };
         let what = format!("{data_type}, {rows} rows, {options:?}");
         let parts = draw.parts(&array);
         check(&mut draw, &array, &parts, &options, &what);
@@ -92,7 +92,8 @@ fn structs_of_wide_and_narrow_members() {
         let nulls = draw.nulls(rows, share(4));
         let array: ArrayRef = Arc::new(StructArray::new(Fields::from(members.clone()), values, nulls));
         let version = if seed < 16 { Version::V2_2 } else { Version::V2_1 };
-        let options = WriterOptions { version, page_bytes: *draw.pick(&[20_000, 8 << 20]) };
+        let options =
+            WriterOptions { version, page_bytes: *draw.pick(&[20_000, 8 << 20]), ..Default::default() };
         let parts = draw.parts(&array);
         check(&mut draw, &array, &parts, &options, &format!("seed {seed}"));
     }

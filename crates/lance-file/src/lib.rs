@@ -24,4 +24,6 @@ pub use schema::{Field, LogicalType, Schema};
 pub use writer::{FileWriter, WriteOptions, Written};
 
 #[doc(no_inline)]
+pub use lance_encoding::Compression;
+#[doc(no_inline)]
 pub use lance_footer::{Alignment, FormatError, Rows, Version};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatch;
 use arrow_schema::{Field as ArrowField, FieldRef};
 use bytes::Bytes;
-use lance_encoding::{EncodedPage, FieldWriter, PageJob, WriterOptions, field_writer};
+use lance_encoding::{Compression, EncodedPage, FieldWriter, PageJob, WriterOptions, field_writer};
 use lance_footer::{ChecksumKind, ContainerWriter, Crc32c, Extent, FormatError, PageRecord, Version};
 use lance_io::AlignedWriter;
 use prost::Message;
@@ -26,6 +26,9 @@ pub struct WriteOptions {
     pub version: Version,
     /// A page is closed when the arrays that it holds have more bytes than this.
     pub page_bytes: u64,
+    /// What the values of fields are compressed with whose metadata does not say; none for what is smallest of
+    /// what is quick.
+    pub compression: Option<Compression>,
     /// Whether the file gets a table of CRC32C checksums of all that is in it, in a global buffer that readers which do
     /// not know it leave alone: see `docs/format/checksums.md`.
     pub checksums: bool,
@@ -33,8 +36,8 @@ pub struct WriteOptions {
 
 impl Default for WriteOptions {
     fn default() -> Self {
-        let WriterOptions { version, page_bytes } = WriterOptions::default();
-        Self { version, page_bytes, checksums: false }
+        let WriterOptions { version, page_bytes, compression } = WriterOptions::default();
+        Self { version, page_bytes, compression, checksums: false }
     }
 }
 
@@ -102,13 +105,13 @@ struct Columns {
 
 impl Columns {
     fn open(schema: &Schema, options: &WriteOptions) -> Result<Self, FormatError> {
-        let WriteOptions { version, page_bytes, .. } = *options;
+        let WriteOptions { version, page_bytes, compression, .. } = *options;
         schema.check_storable(version)?;
         if let Some(blob) = schema.pre_order().into_iter().find(|field| field.is_blob()) {
             let path = schema.path(blob.id).unwrap_or_default();
             return Err(FormatError::unsupported(format!("writing blobs (field {path})")));
         }
-        let options = WriterOptions { version, page_bytes };
+        let options = WriterOptions { version, page_bytes, compression };
         let mut fields = Vec::with_capacity(schema.fields.len());
         let mut writers = Vec::with_capacity(schema.fields.len());
         let mut count = 0_u32;

@@ -1,6 +1,6 @@
 //! Writes batches as new fragments, then commits them.
 
-use lance_file::{Batches, FileWriter, Schema};
+use lance_file::{Batches, Compression, FileWriter, Schema};
 use lance_footer::{Alignment, Version};
 use lance_io::Store;
 use uuid::Uuid;
@@ -43,6 +43,9 @@ pub struct WriteOptions {
     pub max_bytes_per_fragment: u64,
     /// A page is closed when it has more bytes than this.
     pub page_bytes: u64,
+    /// What the values of fields are compressed with whose metadata does not say; none for what is smallest of
+    /// what is quick.
+    pub compression: Option<Compression>,
     /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`].
     pub checksums: bool,
 }
@@ -56,6 +59,7 @@ impl Default for WriteOptions {
             max_rows_per_fragment: 1 << 20,
             max_bytes_per_fragment: 90 << 30,
             page_bytes: lance_file::WriteOptions::default().page_bytes,
+            compression: None,
             checksums: false,
         }
     }
@@ -220,7 +224,8 @@ async fn begin(store: &Store, target: &Target, options: &WriteOptions) -> Result
 }
 
 fn file_options(version: Version, options: &WriteOptions) -> lance_file::WriteOptions {
-    lance_file::WriteOptions { version, page_bytes: options.page_bytes, checksums: options.checksums }
+    let WriteOptions { page_bytes, compression, checksums, .. } = *options;
+    lance_file::WriteOptions { version, page_bytes, compression, checksums }
 }
 
 /// The name of a data file: three random bytes in binary digits, which spread over the partitions of object

@@ -21,7 +21,7 @@ use super::{Codec, Picks, corrupt};
 use crate::block::Block;
 use crate::bounds;
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
-use crate::scheme::{ChunkBuffers, Chunks, Scheme, fixed_count, plain_bytes};
+use crate::scheme::{Asked, ChunkBuffers, Chunks, Proposal, Scheme, fixed_chunks, fixed_count, plain_bytes};
 use crate::storage::Storage;
 use crate::values::{Values, misfit};
 
@@ -126,16 +126,11 @@ impl FixedSizeList {
 pub(crate) struct ListScheme;
 
 impl Scheme for ListScheme {
-    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
-        let [block] = blocks else { return None };
-        Nested::new(block).map(|_| plain_bytes(blocks))
-    }
-
-    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
-        match blocks.first().and_then(Nested::new) {
-            Some(nested) if blocks.len() == 1 => Ok(Box::new(nested)),
-            _ => Err(FormatError::unsupported("fixed-size lists of strings")),
-        }
+    fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>> {
+        let [block] = asked.blocks else { return None };
+        let nested = Nested::new(block)?;
+        let chunks = fixed_chunks(nested.bits(), block.len());
+        Some(Proposal::new(plain_bytes(asked.blocks), chunks, move || Ok(Box::new(nested))))
     }
 }
 

@@ -8,14 +8,16 @@
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
-use lance_footer::{FormatError, Result};
+use lance_footer::Result;
 
 use super::{Picks, corrupt};
 use crate::block::{Block, Parts};
 use crate::bounds;
 use crate::kernel::bitpack::Word;
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
-use crate::scheme::{ChunkBuffers, Chunks, Scheme, fixed_count, plain_bytes};
+use crate::scheme::{
+    Asked, ChunkBuffers, Chunks, Proposal, Scheme, count, fixed_chunks, fixed_count, plain_bytes,
+};
 use crate::values::{Values, misfit};
 
 /// Values as they are.
@@ -71,17 +73,14 @@ impl Flat {
 pub(crate) struct FlatScheme;
 
 impl Scheme for FlatScheme {
-    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
-        let flat = matches!(blocks, [Block::Bits(_)]) || Parts::new(blocks).is_some();
-        flat.then(|| plain_bytes(blocks))
-    }
-
-    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
-        match (blocks, Parts::new(blocks)) {
-            ([Block::Bits(bits)], _) => Ok(Box::new(Bits(bits))),
-            (_, Some((width, parts))) => Ok(Box::new(Bytes { width, parts })),
-            _ => Err(FormatError::unsupported("flat values of variable width")),
+    fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>> {
+        let (bytes, values) = (plain_bytes(asked.blocks), count(asked.blocks));
+        if let [Block::Bits(bits)] = asked.blocks {
+            return Some(Proposal::new(bytes, fixed_chunks(1, values), || Ok(Box::new(Bits(bits)))));
         }
+        let (width, parts) = Parts::new(asked.blocks)?;
+        let chunks = fixed_chunks(width * 8, values);
+        Some(Proposal::new(bytes, chunks, move || Ok(Box::new(Bytes { width, parts }))))
     }
 }
 

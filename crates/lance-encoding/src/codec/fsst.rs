@@ -13,7 +13,13 @@
 //! followed by a literal byte, a smaller one stands for its symbol. The strings themselves are stored by the
 //! codec *variable*, in chunks or one by one.
 
+mod encoder;
+mod strings;
+mod train;
+
 use lance_footer::{FormatError, Result};
+
+pub(crate) use strings::{Trained, encoding};
 
 use super::variable::Variable;
 use super::{Codec, Picks, corrupt};
@@ -21,9 +27,9 @@ use crate::proto;
 use crate::values::{Offset, Values, VariableValues, misfit};
 
 /// Bytes of a symbol table.
-pub(crate) const TABLE_LEN: usize = 2312;
+const TABLE_LEN: usize = 2312;
 /// The upper half of its header.
-pub(crate) const MAGIC: u32 = 0x4653_5354;
+const MAGIC: u32 = 0x4653_5354;
 /// Bytes of the longest symbol.
 const LONGEST_SYMBOL: usize = 8;
 /// The code that a literal byte follows.

@@ -12,11 +12,11 @@ use std::ops::Range;
 use lance_footer::{FormatError, Result};
 
 use super::{Picks, corrupt, with_word, word_bits};
-use crate::block::{Block, Parts};
+use crate::block::Parts;
 use crate::bounds;
 use crate::kernel::bitpack::{VECTOR, Word, packed_words};
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
-use crate::scheme::{ChunkBuffers, Chunks, Scheme, plain_bytes};
+use crate::scheme::{Asked, ChunkBuffers, Chunks, Proposal, Scheme, count};
 use crate::values::{Values, misfit};
 
 /// Bit packing whose width is stored with the bits.
@@ -79,6 +79,29 @@ pub(crate) fn unpack_vector<T: Word>(width: usize, packed: &[u8], out: &mut [T])
     Ok(())
 }
 
+/// Appends `values`, at most a vector of them, packed to `width` bits each.
+pub(super) fn pack_vector<T: Word>(width: usize, values: &[T], out: &mut Vec<u8>) {
+    let mut vector = [T::default(); VECTOR];
+    for (to, from) in vector.iter_mut().zip(values) {
+        *to = *from;
+    }
+    let mut packed = [T::default(); VECTOR];
+    T::pack_vector(width, &vector, &mut packed);
+    T::write(packed.get(..packed_words::<T>(width)).unwrap_or_default(), out);
+}
+
+/// The description of packed numbers of `bits` bits.
+pub(crate) fn encoding(bits: usize) -> CompressiveEncoding {
+    let packing = proto::InlineBitpacking { uncompressed_bits_per_value: bits as u64, values: None };
+    CompressiveEncoding { compression: Some(Compression::InlineBitpacking(packing)) }
+}
+
+/// Appends `values`, at most a vector of them and none of more than `width` bits, as one block.
+pub(crate) fn write_block<T: Word>(width: usize, values: &[T], out: &mut Vec<u8>) {
+    out.extend_from_slice((width as u64).to_le_bytes().get(..T::BITS / 8).unwrap_or_default());
+    pack_vector(width, values, out);
+}
+
 fn ok(unpacked: bool) -> Result<()> {
     if unpacked { Ok(()) } else { Err(FormatError::corrupt("bit packing", "the width is too large")) }
 }
@@ -87,36 +110,29 @@ fn ok(unpacked: bool) -> Result<()> {
 pub(crate) struct InlineScheme;
 
 impl Scheme for InlineScheme {
-    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
-        let bytes = usize::try_from(plain_bytes(blocks)).ok()?;
-        match Parts::new(blocks)? {
-            (1, parts) => Some(estimate::<u8>(parts, bytes)),
-            (2, parts) => Some(estimate::<u16>(parts, bytes / 2)),
-            (4, parts) => Some(estimate::<u32>(parts, bytes / 4)),
-            (8, parts) => Some(estimate::<u64>(parts, bytes / 8)),
+    fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>> {
+        match Parts::new(asked.blocks)?.0 {
+            1 => propose::<u8>(asked),
+            2 => propose::<u16>(asked),
+            4 => propose::<u32>(asked),
+            8 => propose::<u64>(asked),
             _ => None,
-        }
-    }
-
-    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
-        match Parts::new(blocks) {
-            Some((1, parts)) => Ok(Box::new(Vectors::<u8>::new(parts))),
-            Some((2, parts)) => Ok(Box::new(Vectors::<u16>::new(parts))),
-            Some((4, parts)) => Ok(Box::new(Vectors::<u32>::new(parts))),
-            Some((8, parts)) => Ok(Box::new(Vectors::<u64>::new(parts))),
-            _ => Err(FormatError::unsupported("bit packing of other than integers")),
         }
     }
 }
 
-fn estimate<T: Word>(parts: Parts, count: usize) -> u64 {
-    let mut vectors = Vectors::<T>::new(parts);
-    let full = (0..count / VECTOR).map(|_| VECTOR);
-    let sizes = full.chain([count % VECTOR].into_iter().filter(|rest| *rest > 0)).map(|values| {
-        vectors.fill(values);
-        (T::BITS / 8 + 128 * T::width(vectors.vector.as_slice())) as u64
-    });
-    sizes.sum()
+fn propose<T: Word>(asked: Asked<'_>) -> Option<Proposal<'_>> {
+    let vectors = || Some(Vectors::<T>::new(Parts::new(asked.blocks)?.1));
+    let (mut measured, mut left) = (vectors()?, count(asked.blocks));
+    let (mut bytes, chunks) = (0, left.div_ceil(VECTOR));
+    while left > 0 {
+        let values = left.min(VECTOR);
+        measured.fill(values);
+        bytes += (T::BITS / 8 + 128 * T::width(measured.vector.as_slice())) as u64;
+        left -= values;
+    }
+    let vectors = vectors()?;
+    Some(Proposal::new(bytes, chunks, move || Ok(Box::new(vectors))))
 }
 
 struct Vectors<'a, T> {
@@ -146,8 +162,7 @@ impl<'a, T: Word> Vectors<'a, T> {
 
 impl<T: Word> Chunks for Vectors<'_, T> {
     fn encoding(&self) -> CompressiveEncoding {
-        let packing = proto::InlineBitpacking { uncompressed_bits_per_value: T::BITS as u64, values: None };
-        CompressiveEncoding { compression: Some(Compression::InlineBitpacking(packing)) }
+        encoding(T::BITS)
     }
 
     fn count(&self, _: usize, left: usize) -> usize {
@@ -184,6 +199,18 @@ mod tests {
         assert!(out.iter().enumerate().all(|(i, value)| i as u32 == *value));
         bytes.pop();
         assert!(codec.decode_words(&bytes, &mut out).is_err());
+    }
+
+    #[test]
+    fn blocks_are_written_as_they_are_read() {
+        for (width, count) in [(0, 1024), (7, 1), (7, 1023), (16, 1024)] {
+            let values: Vec<u16> = (0..count).map(|at| ((at * 31) % (1_u32 << width)) as u16).collect();
+            let mut bytes = vec![];
+            write_block(width, &values, &mut bytes);
+            let mut out = vec![9; values.len()];
+            InlineBitpacking { bits: 16 }.decode_words(&bytes, &mut out).unwrap();
+            assert_eq!(out, values, "{count} of {width} bits");
+        }
     }
 
     #[test]

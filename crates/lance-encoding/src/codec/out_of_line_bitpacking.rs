@@ -10,11 +10,11 @@
 
 use lance_footer::{FormatError, Result};
 
-use super::inline_bitpacking::unpack_vector;
-use super::{Codec, corrupt, word_bits};
+use super::inline_bitpacking::{pack_vector, unpack_vector};
+use super::{Codec, corrupt, flat, word_bits};
 use crate::bounds;
-use crate::kernel::bitpack::{VECTOR, Word};
-use crate::proto;
+use crate::kernel::bitpack::{VECTOR, Word, packed_words};
+use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
 use crate::values::misfit;
 
 /// Bit packing whose width is stored in the page layout.
@@ -83,6 +83,29 @@ impl OutOfLineBitpacking {
     }
 }
 
+/// The description of numbers of `bits` bits packed to `width`.
+pub(crate) fn encoding(bits: usize, width: usize) -> CompressiveEncoding {
+    let packing = proto::OutOfLineBitpacking {
+        uncompressed_bits_per_value: bits as u64,
+        values: Some(Box::new(flat::encoding(width as u64))),
+    };
+    CompressiveEncoding { compression: Some(Compression::OutOfLineBitpacking(Box::new(packing))) }
+}
+
+/// Appends `values`, none of which has more than `width` bits, as one block.
+pub(crate) fn write_block<T: Word>(width: usize, values: &[T], out: &mut Vec<u8>) {
+    let (vectors, tail) = values.as_chunks::<VECTOR>();
+    for vector in vectors {
+        pack_vector(width, vector, out);
+    }
+    // The reader tells a raw tail from a packed one by its length, so the two must differ.
+    if tail.len() > packed_words::<T>(width) {
+        pack_vector(width, tail, out);
+    } else {
+        T::write(tail, out);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +134,26 @@ mod tests {
         assert_eq!(decoded(&raw, 1027).unwrap(), expected(1027));
         assert!(decoded(&raw, 1028).is_err());
         assert!(decoded(&raw, 2048).is_err());
+    }
+
+    #[test]
+    fn blocks_are_written_as_they_are_read() {
+        let check = |width: usize, count: usize| {
+            let values: Vec<u64> =
+                (0..count as u64).map(|at| at.wrapping_mul(0x9e37_79b9) % (1 << width)).collect();
+            let mut bytes = vec![];
+            write_block(width, &values, &mut bytes);
+            let codec = OutOfLineBitpacking { bits: 64, width };
+            let mut out = vec![9; count];
+            codec.decode_words(&bytes, &mut out).unwrap();
+            assert_eq!(out, values, "{count} of {width} bits");
+        };
+        for width in [0, 1, 3, 17] {
+            for tail in [0, 1, 16 * width - usize::from(width > 0), 16 * width, 16 * width + 1, 1023] {
+                check(width, tail);
+                check(width, 2048 + tail);
+            }
+        }
     }
 
     #[test]

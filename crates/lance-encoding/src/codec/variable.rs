@@ -10,14 +10,17 @@
 
 use std::ops::Range;
 
-use arrow_buffer::ArrowNativeType;
+use arrow_buffer::{ArrowNativeType, Buffer};
+use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
+use super::fsst::{self, Trained};
 use super::{Codec, Picks, corrupt, flat};
 use crate::block::{Block, Offsets};
 use crate::bounds;
-use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
-use crate::scheme::{ChunkBuffers, Chunks, Scheme, plain_bytes};
+use crate::proto::{self, CompressiveEncoding, compressive_encoding};
+use crate::scheme::{Asked, ChunkBuffers, Chunks, Proposal, Scheme, plain_bytes};
+use crate::settings::Compression;
 use crate::storage::Storage;
 use crate::values::{Offset, Values, VariableValues, misfit};
 
@@ -155,19 +158,34 @@ impl<'a> Strings<'a> {
 /// Bytes that a chunk should have, offsets included.
 const CHUNK_BYTES: usize = 4096;
 
-/// Strings.
+/// Strings, as they are or as codes of a table of symbols.
 pub(crate) struct VariableScheme;
 
 impl Scheme for VariableScheme {
-    fn estimate(&self, blocks: &[Block]) -> Option<u64> {
-        matches!(blocks, [Block::Variable { .. }]).then(|| plain_bytes(blocks))
-    }
-
-    fn encode<'a>(&self, blocks: &'a [Block]) -> Result<Box<dyn Chunks + 'a>> {
-        match blocks {
-            [Block::Variable { offsets, data }] => Ok(Box::new(ChunkStrings { offsets, data })),
-            _ => Err(FormatError::unsupported("strings of fixed width")),
-        }
+    fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>> {
+        let [Block::Variable { offsets, data }] = asked.blocks else { return None };
+        let strings = plain_bytes(asked.blocks);
+        let trained = match asked.settings.compression {
+            None => Trained::worthwhile(offsets, data),
+            Some(Compression::Fsst) => Some(Trained::new(offsets, data)),
+            Some(_) => None,
+        };
+        let target = asked.settings.chunk_bytes.unwrap_or(CHUNK_BYTES);
+        let bytes = match &trained {
+            None => strings,
+            Some(trained) => {
+                let bytes = offsets.at(offsets.len()) - offsets.at(0);
+                strings - bytes as u64 + trained.estimate(bytes)
+            }
+        };
+        let start = move || -> Result<Box<dyn Chunks + 'a>> {
+            let ((offsets, data), table) = match trained {
+                None => ((offsets.clone(), data.clone()), None),
+                Some(trained) => (trained.encode(offsets, data)?, Some(trained.table())),
+            };
+            Ok(Box::new(ChunkStrings { offsets, data, table, target }))
+        };
+        Some(Proposal::new(bytes, chunks_of(bytes, target), start))
     }
 }
 
@@ -175,7 +193,7 @@ impl Scheme for VariableScheme {
 pub(crate) fn encoding(width: usize) -> CompressiveEncoding {
     let offsets = Some(Box::new(flat::encoding(width as u64 * 8)));
     let variable = proto::Variable { offsets, values: None };
-    CompressiveEncoding { compression: Some(Compression::Variable(Box::new(variable))) }
+    CompressiveEncoding { compression: Some(compressive_encoding::Compression::Variable(Box::new(variable))) }
 }
 
 /// Strings as one block.
@@ -192,29 +210,42 @@ pub(crate) fn block(offsets: &Offsets, data: &[u8]) -> Vec<u8> {
     out
 }
 
-struct ChunkStrings<'a> {
-    offsets: &'a Offsets,
-    data: &'a [u8],
+/// How many chunks strings of `bytes` bytes make, about: they are half full to full.
+fn chunks_of(bytes: u64, target: usize) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX) / (target * 3 / 4).max(1) + 1
 }
 
-impl ChunkStrings<'_> {
+struct ChunkStrings {
+    offsets: Offsets,
+    data: Buffer,
+    /// The symbols, if the strings are codes.
+    table: Option<Bytes>,
+    /// Bytes that a chunk should have.
+    target: usize,
+}
+
+impl ChunkStrings {
     fn size(&self, values: Range<usize>) -> usize {
         (values.len() + 1) * self.offsets.width() + self.offsets.at(values.end)
             - self.offsets.at(values.start)
     }
 }
 
-impl Chunks for ChunkStrings<'_> {
+impl Chunks for ChunkStrings {
     fn encoding(&self) -> CompressiveEncoding {
-        encoding(self.offsets.width())
+        let strings = encoding(self.offsets.width());
+        match &self.table {
+            Some(table) => fsst::encoding(table, strings),
+            None => strings,
+        }
     }
 
     fn count(&self, start: usize, left: usize) -> usize {
-        if self.size(start..start + left) <= CHUNK_BYTES {
+        if self.size(start..start + left) <= self.target {
             return left;
         }
         let mut count = 2;
-        while count * 2 < left && self.size(start..start + count * 2) <= CHUNK_BYTES {
+        while count * 2 < left && self.size(start..start + count * 2) <= self.target {
             count *= 2;
         }
         count.min(left)
@@ -228,7 +259,7 @@ impl Chunks for ChunkStrings<'_> {
         let (first, last) = (values.start, values.end + 1);
         out.buffer(|bytes| {
             let start = bytes.len();
-            match self.offsets {
+            match &self.offsets {
                 Offsets::Small(offsets) => {
                     write_offsets::<_, 4>(&[], offsets.get(first..last).unwrap_or_default(), base, bytes);
                 }
@@ -271,6 +302,7 @@ mod tests {
     use arrow_schema::DataType;
 
     use super::*;
+    use crate::settings::Settings;
 
     const SMALL: Storage = Storage::Variable { wide: false };
 
@@ -332,7 +364,9 @@ mod tests {
         let values = block_of(&["x", "a", "bb", "", "", "ccc"]);
         let values = [values.slice(1..6)];
         let (mut bytes, mut sizes) = (vec![], vec![]);
-        let mut chunks = VariableScheme.encode(&values).unwrap();
+        let settings = Settings::default();
+        let asked = Asked { blocks: &values, settings: &settings };
+        let mut chunks = VariableScheme.propose(asked).unwrap().start().unwrap();
         chunks.write(0..5, &mut ChunkBuffers::new(&mut bytes, &mut sizes)).unwrap();
         let mut wanted = vec![];
         for offset in [0x18_u32, 0x19, 0x1b, 0x1b, 0x1b, 0x1e] {

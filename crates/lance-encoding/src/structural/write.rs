@@ -47,7 +47,8 @@ impl StructuralWriter {
             bytes: 0,
             first_row: 0,
         };
-        let leaves = leaf_paths(field, &rules)?.into_iter().enumerate().map(column).collect();
+        let leaves =
+            leaf_paths(field, &rules, options.compression)?.into_iter().enumerate().map(column).collect();
         Ok(Self { data_type: field.data_type().clone(), leaves })
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn all_missing(page: &Page, rules: &Rules) -> Encoded {
     }
     let pack = |levels: Option<&[u16]>| {
         let Some(levels) = levels else { return (None, 0, vec![]) };
-        let codec = LevelCodec::choose(levels);
+        let codec = LevelCodec::choose(levels, rules);
         let mut bytes = vec![];
         codec.encode(levels, &mut bytes);
         (Some(codec.encoding()), levels.len() as u64, vec![Bytes::from(bytes)])

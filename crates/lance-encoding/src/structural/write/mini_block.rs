@@ -16,26 +16,28 @@ use arrow_array::{Array, ArrayRef};
 use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
-use super::levels::LevelCodec;
+use super::levels::{LevelCodec, LevelCodecs};
 use super::page::Page;
 use crate::block::Block;
 use crate::codec::{flat, variable};
 use crate::proto::page_layout::Layout;
 use crate::proto::{CompressiveEncoding, MiniBlockLayout};
 use crate::rules::Rules;
-use crate::scheme::{self, ChunkBuffers, Chunks};
+use crate::scheme::{self, Asked, ChunkBuffers, Chunks};
 
-/// `page`, whose values are `blocks`, with no more than `limit` entries a chunk.
+/// `page`, whose values are those `asked` for and whose levels are stored by `codecs`.
 pub(super) fn encode(
     page: &Page,
-    blocks: &[Block],
+    asked: Asked<'_>,
     dictionary: Option<&ArrayRef>,
-    limit: usize,
+    codecs: LevelCodecs,
     rules: &Rules,
 ) -> Result<(Layout, Vec<Vec<Bytes>>)> {
-    let mut chunks = scheme::choose(blocks)?;
+    let mut chunks = scheme::choose(asked)?.start()?;
+    let blocks = asked.blocks;
+    let limit = codecs.limit();
+    let LevelCodecs(codecs) = codecs;
     let (repetition, definition) = (page.levels.repetition.as_deref(), page.levels.definition.as_deref());
-    let codecs = [repetition.map(LevelCodec::choose), definition.map(LevelCodec::choose)];
     let mut writer = ChunkWriter {
         levels: [repetition, definition],
         codecs,

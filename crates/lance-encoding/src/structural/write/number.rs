@@ -105,10 +105,12 @@ fn null_under_null(levels: &mut [u16], steps: &[Step]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::Settings;
 
     fn layers(kind: LeafKind, codes: Vec<u16>) -> Vec<Layer> {
         let step = |nesting| Step { name: "a".into(), nullable: true, nesting };
-        let path = LeafPath { steps: vec![step(Nesting::Struct { member: 0 }), step(Nesting::Leaf)], kind };
+        let steps = vec![step(Nesting::Struct { member: 0 }), step(Nesting::Leaf)];
+        let path = LeafPath { steps, kind, settings: Settings::default() };
         number(Some(codes), 2, &path).unwrap().numbering.layers().to_vec()
     }
 

@@ -4,7 +4,7 @@ use arrow_array::ArrayRef;
 use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
-use super::levels::LevelCodec;
+use super::levels::LevelCodecs;
 use super::number::number;
 use super::path::{LeafKind, LeafPath};
 use super::shred::Shredded;
@@ -13,6 +13,8 @@ use crate::block::Block;
 use crate::field::at_member;
 use crate::proto::page_layout::Layout;
 use crate::rules::Rules;
+use crate::scheme::Asked;
+use crate::settings::Forced;
 use crate::{Levels, Numbering};
 
 /// Values from this many bytes on are wide: each is found by itself instead of with its neighbours.
@@ -20,9 +22,6 @@ const WIDE: usize = 256;
 
 /// Values of more bytes are wide even if they are lists of bits.
 const HUGE: usize = 8 << 10;
-
-/// Bits that the levels of a chunk may take.
-const LEVEL_BITS: usize = 131_072;
 
 /// A page in bytes.
 #[derive(Debug)]
@@ -114,29 +113,38 @@ pub(super) fn lay_out(
     }
     let fail = |error| named(error, path);
     let values = prepared(&page)?;
-    let zippable = dictionary.is_none();
+    let asked = Asked { blocks: &values, settings: &path.settings };
+    let (zippable, forced) = (dictionary.is_none(), path.settings.layout.filter(|_| dictionary.is_none()));
     if zippable
-        && is_wide(&values)
+        && forced.map_or_else(|| is_wide(&values), |forced| forced == Forced::FullZip)
         && let Some(page) = full_zip::encode(&page, &values).map_err(fail)?
     {
         return laid(page);
     }
-    let limit = level_limit(&page.levels);
+    if forced == Some(Forced::FullZip) {
+        return Err(fail(FormatError::unsupported("full-zip pages of values that are not whole bytes")));
+    }
+    let codecs = LevelCodecs::choose(&page.levels, rules);
+    let limit = codecs.limit();
+    let mini_block = || laid(mini_block::encode(&page, asked, dictionary, codecs, rules).map_err(fail)?);
     if longest_gap(&page) <= limit.saturating_sub(2) / 3 {
-        return laid(mini_block::encode(&page, &values, dictionary, limit, rules).map_err(fail)?);
+        return mini_block();
     }
     let cuts = cuts(&page, limit);
     if let [_] = cuts.as_slice()
         && page.entries > limit
     {
         // One row has so many missing lists that no chunk can hold them.
-        if zippable && let Some(page) = full_zip::encode(&page, &values).map_err(fail)? {
+        if zippable
+            && forced.is_none()
+            && let Some(page) = full_zip::encode(&page, &values).map_err(fail)?
+        {
             return laid(page);
         }
         return Err(fail(FormatError::unsupported(format!("a row of {} list entries", page.entries))));
     }
     if cuts.len() < 2 {
-        return laid(mini_block::encode(&page, &values, dictionary, limit, rules).map_err(fail)?);
+        return mini_block();
     }
     let mut pages = vec![];
     for piece in split(&page, &cuts)? {
@@ -174,13 +182,6 @@ fn is_wide(values: &[Block]) -> bool {
     }
     let huge = |block: &Block| block.len() > 0 && block.bytes(0..1) > HUGE;
     values.iter().any(|block| widest(block) >= WIDE || huge(block))
-}
-
-/// Entries that a chunk may have.
-fn level_limit(levels: &Levels) -> usize {
-    let bits = |levels: &Option<Vec<u16>>| levels.as_deref().map_or(0, |l| LevelCodec::choose(l).bits());
-    let bits = bits(&levels.repetition) + bits(&levels.definition);
-    (LEVEL_BITS / bits.max(1)).min(usize::from(u16::MAX))
 }
 
 /// The most entries without a value slot that follow one another.

@@ -7,6 +7,7 @@ use crate::codec::MAX_DEPTH;
 use crate::field::{MAX_NESTING, at_member, member_name};
 use crate::is_packed;
 use crate::rules::Rules;
+use crate::settings::{Compression, Settings};
 
 /// How a leaf column is reached from its top-level field.
 #[derive(Debug, Clone)]
@@ -15,6 +16,8 @@ pub(super) struct LeafPath {
     pub(super) steps: Vec<Step>,
     /// What the leaf holds.
     pub(super) kind: LeafKind,
+    /// How its values are to be encoded.
+    pub(super) settings: Settings,
 }
 
 /// One layer on the way to a leaf.
@@ -74,63 +77,77 @@ impl LeafPath {
 }
 
 /// The leaves of `field`, depth first. An error that names the member that cannot be stored.
-pub(super) fn leaf_paths(field: &Field, rules: &Rules) -> Result<Vec<LeafPath>> {
-    let mut paths = vec![];
-    collect(field, String::new(), rules, &mut vec![], &mut paths)?;
-    Ok(paths)
+///
+/// Where a field does not say what its values are compressed with, it is `compression`.
+pub(super) fn leaf_paths(
+    field: &Field,
+    rules: &Rules,
+    compression: Option<Compression>,
+) -> Result<Vec<LeafPath>> {
+    let mut walk = Walk { top: field, rules, compression, above: vec![], paths: vec![] };
+    walk.collect(field, String::new())?;
+    Ok(walk.paths)
 }
 
-fn collect(
-    field: &Field,
-    name: String,
-    rules: &Rules,
-    above: &mut Vec<Step>,
-    paths: &mut Vec<LeafPath>,
-) -> Result<()> {
-    if above.len() >= MAX_NESTING {
-        return Err(refuse(&name, &format!("more than {MAX_NESTING} types within each other")));
+/// A walk over the leaves of a top-level field.
+struct Walk<'a> {
+    top: &'a Field,
+    rules: &'a Rules,
+    compression: Option<Compression>,
+    above: Vec<Step>,
+    paths: Vec<LeafPath>,
+}
+
+impl Walk<'_> {
+    fn collect(&mut self, field: &Field, name: String) -> Result<()> {
+        if self.above.len() >= MAX_NESTING {
+            return Err(refuse(&name, &format!("more than {MAX_NESTING} types within each other")));
+        }
+        refuse_extensions(field, &name)?;
+        let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), nesting };
+        let first = self.paths.len();
+        match field.data_type() {
+            DataType::Struct(members) if !members.is_empty() => {
+                for (member, child) in members.iter().enumerate() {
+                    self.below(step(Nesting::Struct { member }), child, &name)?;
+                }
+                if !self.above.iter().any(|step| matches!(step.nesting, Nesting::FixedSizeList { .. })) {
+                    refuse_unlike_slots(self.paths.get(first..).unwrap_or_default(), &name)?;
+                }
+            }
+            DataType::Map(..) if !self.rules.newer_types => {
+                return Err(refuse(&name, "maps before file version 2.2"));
+            }
+            DataType::Map(_, true) => return Err(refuse(&name, "maps with sorted keys")),
+            DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+                self.below(step(Nesting::List), item, &name)?;
+            }
+            DataType::FixedSizeList(item, len) if matches!(item.data_type(), DataType::Struct(_)) => {
+                let len = fixed_size_list(*len, &name, self.rules, &self.above)?;
+                self.below(step(Nesting::FixedSizeList { len }), item, &name)?;
+                if self.paths.iter().skip(first).any(|path| path.lists() > 0) {
+                    return Err(refuse(&name, "fixed-size lists of structs with lists in them"));
+                }
+            }
+            leaf => {
+                let kind = leaf_kind(leaf, &name)?;
+                let settings = Settings::of(field, self.top, self.compression);
+                let settings = settings.map_err(|error| at_member(error, &name))?;
+                let mut steps = self.above.clone();
+                steps.push(step(Nesting::Leaf));
+                self.paths.push(LeafPath { steps, kind, settings });
+            }
+        }
+        Ok(())
     }
-    refuse_extensions(field, &name)?;
-    let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), nesting };
-    match field.data_type() {
-        DataType::Struct(members) if !members.is_empty() => {
-            let first = paths.len();
-            for (member, child) in members.iter().enumerate() {
-                above.push(step(Nesting::Struct { member }));
-                collect(child, member_name(&name, child), rules, above, paths)?;
-                above.pop();
-            }
-            if !above.iter().any(|step| matches!(step.nesting, Nesting::FixedSizeList { .. })) {
-                refuse_unlike_slots(paths.get(first..).unwrap_or_default(), &name)?;
-            }
-        }
-        DataType::Map(..) if !rules.newer_types => {
-            return Err(refuse(&name, "maps before file version 2.2"));
-        }
-        DataType::Map(_, true) => return Err(refuse(&name, "maps with sorted keys")),
-        DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
-            above.push(step(Nesting::List));
-            collect(item, member_name(&name, item), rules, above, paths)?;
-            above.pop();
-        }
-        DataType::FixedSizeList(item, len) if matches!(item.data_type(), DataType::Struct(_)) => {
-            let len = fixed_size_list(*len, &name, rules, above)?;
-            let first = paths.len();
-            above.push(step(Nesting::FixedSizeList { len }));
-            collect(item, member_name(&name, item), rules, above, paths)?;
-            above.pop();
-            if paths.iter().skip(first).any(|path| path.lists() > 0) {
-                return Err(refuse(&name, "fixed-size lists of structs with lists in them"));
-            }
-        }
-        leaf => {
-            let kind = leaf_kind(leaf, &name)?;
-            let mut steps = above.clone();
-            steps.push(step(Nesting::Leaf));
-            paths.push(LeafPath { steps, kind });
-        }
+
+    /// Collects `child`, which is a part of the field `name` that is `step`.
+    fn below(&mut self, step: Step, child: &Field, name: &str) -> Result<()> {
+        self.above.push(step);
+        self.collect(child, member_name(name, child))?;
+        self.above.pop();
+        Ok(())
     }
-    Ok(())
 }
 
 /// The length of a fixed-size list of structs below `above`. The reference reads none that goes with a list.

@@ -37,7 +37,7 @@ fn structs(member: &str, values: ArrayRef, nulls: Option<Vec<bool>>) -> ArrayRef
 
 fn path(array: &ArrayRef) -> LeafPath {
     let field = Field::new("x", array.data_type().clone(), true);
-    leaf_paths(&field, &Rules::of(Version::V2_2).unwrap()).unwrap().remove(0)
+    leaf_paths(&field, &Rules::of(Version::V2_2).unwrap(), None).unwrap().remove(0)
 }
 
 struct Leveled {
