@@ -36,8 +36,8 @@ pub struct Table {
 impl Table {
     /// Bytes of its values in memory.
     pub fn bytes(&self) -> usize {
-        let columns = self.batches.iter().flat_map(RecordBatch::columns);
-        columns.map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
+        let whole = arrow_select::concat::concat_batches(&self.schema, &self.batches).unwrap();
+        whole.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
     }
 
     /// Its number of rows.

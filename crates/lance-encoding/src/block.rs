@@ -143,7 +143,7 @@ impl Offsets {
     }
 
     /// Offsets from 0 on of values of these `lengths`.
-    fn from_lengths(large: bool, lengths: impl Iterator<Item = usize>) -> Result<Self> {
+    pub(crate) fn from_lengths(large: bool, lengths: impl Iterator<Item = usize>) -> Result<Self> {
         let mut end = 0_usize;
         let ends = std::iter::once(0).chain(lengths.map(|length| {
             end = end.saturating_add(length);

@@ -25,7 +25,7 @@ use lance_footer::{FormatError, Result};
 
 pub(crate) use picks::Picks;
 
-use crate::kernel::bitpack::Word;
+use crate::kernel::bitpack::{VECTOR, Word};
 use crate::proto::CompressiveEncoding;
 use crate::proto::compressive_encoding::Compression;
 use crate::storage::Storage;
@@ -99,6 +99,22 @@ impl Codec {
         }
     }
 
+    /// Bytes that the first value buffer of `count` values has at most, as far as their number says.
+    fn first_buffer(&self, count: usize) -> usize {
+        // What is said of a width was checked when it was parsed.
+        match self {
+            Self::Flat(Flat { bits }) | Self::ByteStreamSplit(ByteStreamSplit { bits }) => {
+                count.saturating_mul(*bits).div_ceil(8)
+            }
+            Self::InlineBitpacking(InlineBitpacking { bits }) => (bits / 8).saturating_mul(VECTOR + 1),
+            Self::FixedSizeList(list) => {
+                let items = count.saturating_mul(list.len);
+                if list.has_validity { items.div_ceil(8) } else { list.items.first_buffer(items) }
+            }
+            _ => usize::MAX,
+        }
+    }
+
     /// Appends the picked values of a chunk to `out`.
     pub(crate) fn decode_mini_block(&self, buffers: &[&[u8]], picks: &Picks, out: &mut Values) -> Result<()> {
         match (self, buffers) {
@@ -160,11 +176,7 @@ impl Codec {
                 Ok(())
             }
             Self::Fsst(fsst) => fsst.decode_value(bytes, out),
-            // Straight to its place, unless it is a string of codes.
-            Self::General(general) => match &*general.inner {
-                Self::Variable(_) => general.scheme.append(bytes, out),
-                inner => inner.decode_string(&general.scheme.decompress(bytes)?, out),
-            },
+            Self::General(general) => general.decode_string(bytes, out),
             _ => Err(FormatError::corrupt("record", format!("a string of {}", self.name()))),
         }
     }

@@ -17,6 +17,10 @@ pub(crate) struct Rules {
     pub(crate) newer_types: bool,
     /// Whether levels may be stored as runs.
     pub(crate) level_runs: bool,
+    /// Whether plain values of 64 bits may have a dictionary.
+    pub(crate) dictionaries_of_64_bits: bool,
+    /// Whether a dictionary may be compressed.
+    pub(crate) compressed_dictionaries: bool,
 }
 
 impl Rules {
@@ -31,6 +35,8 @@ impl Rules {
                 packed_null_levels: false,
                 newer_types: false,
                 level_runs: false,
+                dictionaries_of_64_bits: false,
+                compressed_dictionaries: false,
             }),
             Version::V2_2 => Ok(Self {
                 large_chunks: true,
@@ -39,6 +45,8 @@ impl Rules {
                 packed_null_levels: true,
                 newer_types: true,
                 level_runs: true,
+                dictionaries_of_64_bits: true,
+                compressed_dictionaries: true,
             }),
         }
     }

@@ -10,6 +10,7 @@ use lance_footer::{FormatError, Result};
 use crate::block::Block;
 use crate::codec::fixed_size_list::ListScheme;
 use crate::codec::flat::FlatScheme;
+use crate::codec::general;
 use crate::codec::inline_bitpacking::InlineScheme;
 use crate::codec::rle::RleScheme;
 use crate::codec::variable::VariableScheme;
@@ -17,16 +18,23 @@ use crate::proto::CompressiveEncoding;
 use crate::settings::{Compression, Settings};
 
 /// The schemes that are tried, the preferred first where they take the same.
-static SCHEMES: &[&dyn Scheme] = &[&FlatScheme, &VariableScheme, &ListScheme, &InlineScheme, &RleScheme];
+pub(crate) static SCHEMES: &[&dyn Scheme] =
+    &[&FlatScheme, &VariableScheme, &ListScheme, &InlineScheme, &RleScheme];
 
 /// Those that leave values as they are.
 static PLAIN: &[&dyn Scheme] = &[&FlatScheme, &VariableScheme, &ListScheme];
 
-/// Bytes of values that a chunk should have: two sectors of a disk, less room for levels.
-pub(crate) const CHUNK_BYTES: usize = 8186;
+/// Bytes of values of fixed width that a chunk has: two sectors of a disk, less room for levels.
+pub(crate) const FIXED_CHUNK: usize = 8186;
 
-/// Values that a chunk may have.
+/// Bytes of strings that a chunk has.
+const STRING_CHUNK: usize = 4096;
+
+/// Values of fixed width that a chunk has at most.
 pub(crate) const CHUNK_VALUES: usize = 4096;
+
+/// Values that a chunk can have: its word says their number as a power of two up to this one.
+pub(crate) const MOST_CHUNK_VALUES: usize = 1 << 15;
 
 /// What a chunk takes besides its values: its word, its header, and padding.
 const CHUNK_OVERHEAD: u64 = 16;
@@ -43,6 +51,26 @@ pub(crate) struct Asked<'a> {
     /// Values of fixed width in as many blocks as they came, any others in one.
     pub(crate) blocks: &'a [Block],
     pub(crate) settings: &'a Settings,
+    /// Bytes that a chunk of values of fixed width should have.
+    pub(crate) fixed_chunk: usize,
+    /// Bytes that a chunk of strings should have, with their offsets.
+    pub(crate) string_chunk: usize,
+    /// Bytes that the values of a chunk may have.
+    pub(crate) room: usize,
+}
+
+impl<'a> Asked<'a> {
+    /// In chunks of the usual size, or of no more than `room` bytes if that is less.
+    pub(crate) fn new(blocks: &'a [Block], settings: &'a Settings, room: usize) -> Self {
+        let asked = Self { blocks, settings, fixed_chunk: 0, string_chunk: 0, room };
+        asked.in_chunks(FIXED_CHUNK, STRING_CHUNK)
+    }
+
+    /// The same in chunks of other sizes, unless the settings say what they are to be.
+    pub(crate) fn in_chunks(self, fixed: usize, string: usize) -> Self {
+        let string_chunk = self.settings.chunk_bytes.unwrap_or(string).min(self.room);
+        Self { fixed_chunk: fixed.min(self.room), string_chunk, ..self }
+    }
 }
 
 /// An offer of a scheme.
@@ -61,6 +89,11 @@ impl<'a> Proposal<'a> {
         start: impl FnOnce() -> Result<Box<dyn Chunks + 'a>> + 'a,
     ) -> Self {
         Self { bytes: bytes + chunks as u64 * CHUNK_OVERHEAD, start: Box::new(start) }
+    }
+
+    /// Bytes that it would take.
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Begins to encode.
@@ -117,7 +150,12 @@ pub(crate) fn choose(asked: Asked<'_>) -> Result<Proposal<'_>> {
     let proposals = schemes.iter().filter_map(|scheme| scheme.propose(asked));
     // The first of the least.
     let least = proposals.reduce(|least, next| if next.bytes < least.bytes { next } else { least });
-    least.ok_or_else(|| FormatError::unsupported("no scheme for these values"))
+    let least = least.ok_or_else(|| FormatError::unsupported("no scheme for these values"))?;
+    let compressed = match asked.settings.compression {
+        Some(wanted) => general::propose(asked, wanted)?,
+        None => None,
+    };
+    Ok(compressed.filter(|compressed| compressed.bytes < least.bytes).unwrap_or(least))
 }
 
 /// Bytes in memory of the values of `blocks`.
@@ -130,17 +168,17 @@ pub(crate) fn count(blocks: &[Block]) -> usize {
     blocks.iter().map(Block::len).sum()
 }
 
-/// The largest power of two of values of `bits` bits that makes a chunk, at least 2; all that are `left` if
-/// that is no more.
-pub(crate) fn fixed_count(bits: usize, left: usize) -> usize {
-    let fits = (CHUNK_BYTES * 8 / bits.max(1)).clamp(2, CHUNK_VALUES);
+/// The largest power of two of values of `bits` bits that makes a chunk of `target` bytes, at least 2; all that are
+/// `left` if that is no more.
+pub(crate) fn fixed_count(bits: usize, left: usize, target: usize) -> usize {
+    let fits = (target * 8 / bits.max(1)).clamp(2, CHUNK_VALUES);
     let count = 1 << fits.ilog2();
     count.min(left)
 }
 
 /// How many chunks of [`fixed_count`] values there are.
-pub(crate) fn fixed_chunks(bits: usize, values: usize) -> usize {
-    values.div_ceil(fixed_count(bits, usize::MAX))
+pub(crate) fn fixed_chunks(bits: usize, values: usize, target: usize) -> usize {
+    values.div_ceil(fixed_count(bits, usize::MAX, target))
 }
 
 #[cfg(test)]
@@ -158,7 +196,7 @@ pub(crate) mod tests {
         settings: &Settings,
         storage: &Storage,
     ) -> Option<(Values, u64)> {
-        let proposal = scheme.propose(Asked { blocks, settings })?;
+        let proposal = scheme.propose(Asked::new(blocks, settings, usize::MAX))?;
         let mut chunks = proposal.start().unwrap();
         let (mut start, values, mut size) = (0, count(blocks), 0);
         let mut written = vec![];

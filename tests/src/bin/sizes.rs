@@ -24,18 +24,19 @@ fn main() {
     let wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|argument| argument == name);
     let oracle = Oracle::find("the sizes of the reference's files");
     println!(
-        "{:18} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9} {:>9}",
-        "MB", "rows", "in memory", "ours", "reference", "ratio", "parquet", "+ zstd"
+        "{:18} {:>9} {:>9} {:>9} {:>9} {:>6} {:>9} {:>9} {:>9}",
+        "MB", "rows", "in memory", "ours", "reference", "ratio", "parquet", "ours+zstd", "p.+zstd"
     );
     let recorded = recordings("the recordings").map(|data| sizes::recorded(&data)).unwrap_or_default();
     let made = sizes::MADE.iter().filter(|name| wanted(name)).map(|name| sizes::made(name, rows));
-    let mut sums = [Some(0), Some(0), Some(0), Some(0)];
+    let mut sums = [Some(0); 5];
     for table in recorded.into_iter().filter(|table| wanted(table.name)).chain(made) {
         let place = tempfile::tempdir().unwrap();
         let sizes = [
-            Some(ours(&table, place.path())),
+            Some(ours(&table, place.path(), None)),
             oracle.as_ref().map(|oracle| reference(oracle, &table, place.path())),
             Some(parquet(&table, place.path(), Compression::UNCOMPRESSED)),
+            Some(ours(&table, place.path(), Some(lance_file::Compression::Zstd { level: None }))),
             Some(parquet(&table, place.path(), Compression::ZSTD(ZstdLevel::default()))),
         ];
         print(table.name, table.rows(), table.bytes() as u64, sizes);
@@ -46,25 +47,30 @@ fn main() {
     print("all", 0, 0, sums);
 }
 
-fn print(name: &str, rows: usize, memory: u64, [ours, reference, parquet, zstd]: [Option<u64>; 4]) {
+fn print(
+    name: &str,
+    rows: usize,
+    memory: u64,
+    [ours, reference, parquet, zstd, parquet_zstd]: [Option<u64>; 5],
+) {
     let mb = |bytes: Option<u64>| bytes.map_or("-".into(), |bytes| format!("{:.3}", bytes as f64 / 1e6));
     let ratio = ours.zip(reference).map_or("-".into(), |(a, b)| format!("{:.3}", a as f64 / b as f64));
-    let (ours, reference, parquet, zstd) = (mb(ours), mb(reference), mb(parquet), mb(zstd));
+    let (ours, reference, parquet) = (mb(ours), mb(reference), mb(parquet));
+    let (zstd, parquet_zstd) = (mb(zstd), mb(parquet_zstd));
     let memory = mb(Some(memory));
-    println!("{name:18} {rows:>9} {memory:>9} {ours:>9} {reference:>9} {ratio:>6} {parquet:>9} {zstd:>9}");
+    println!(
+        "{name:18} {rows:>9} {memory:>9} {ours:>9} {reference:>9} {ratio:>6} {parquet:>9} {zstd:>9} {parquet_zstd:>9}"
+    );
 }
 
-fn ours(table: &Table, place: &Path) -> u64 {
+fn ours(table: &Table, place: &Path, compression: Option<lance_file::Compression>) -> u64 {
+    let shape = Shape { compression, ..Shape::of(Version::V2_2) };
+    // A name is published once.
+    let name = format!("{}.lance", compression.is_some());
     let store = Store::local(place);
-    let written = ours::run(ours::write_file(
-        &store,
-        "a.lance",
-        &table.schema,
-        &table.batches,
-        Shape::of(Version::V2_2),
-    ));
-    written.unwrap();
-    size(&place.join("a.lance"))
+    let written = ours::write_file(&store, &name, &table.schema, &table.batches, shape);
+    ours::run(written).unwrap();
+    size(&place.join(name))
 }
 
 fn reference(oracle: &Oracle, table: &Table, place: &Path) -> u64 {

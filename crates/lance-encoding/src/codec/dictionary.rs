@@ -5,11 +5,15 @@
 //! buffer 2     the items, a block; none is null, some may be unused or there twice
 //! ```
 
+mod distinct;
+
 use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::DataType;
 use lance_footer::{FormatError, Result};
+
+pub(crate) use distinct::Distinct;
 
 use super::Codec;
 use crate::storage::Storage;

@@ -129,8 +129,10 @@ impl Scheme for ListScheme {
     fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>> {
         let [block] = asked.blocks else { return None };
         let nested = Nested::new(block)?;
-        let chunks = fixed_chunks(nested.bits(), block.len());
-        Some(Proposal::new(plain_bytes(asked.blocks), chunks, move || Ok(Box::new(nested))))
+        let target = asked.fixed_chunk;
+        let chunks = fixed_chunks(nested.bits(), block.len(), target);
+        let start = move || -> Result<Box<dyn Chunks>> { Ok(Box::new(Lists { nested, target })) };
+        Some(Proposal::new(plain_bytes(asked.blocks), chunks, start))
     }
 }
 
@@ -210,25 +212,31 @@ impl<'a> Nested<'a> {
     }
 }
 
-impl Chunks for Nested<'_> {
+struct Lists<'a> {
+    nested: Nested<'a>,
+    /// Bytes that a chunk should have.
+    target: usize,
+}
+
+impl Chunks for Lists<'_> {
     fn encoding(&self) -> CompressiveEncoding {
-        encoding(self.block).unwrap_or_default()
+        encoding(self.nested.block).unwrap_or_default()
     }
 
     fn buffers(&self) -> usize {
-        self.bitmaps.len() + 1
+        self.nested.bitmaps.len() + 1
     }
 
     fn count(&self, _: usize, left: usize) -> usize {
-        fixed_count(self.bits(), left)
+        fixed_count(self.nested.bits(), left, self.target)
     }
 
     fn write(&mut self, values: Range<usize>, out: &mut ChunkBuffers) -> Result<()> {
-        for (per, bits) in &self.bitmaps {
+        for (per, bits) in &self.nested.bitmaps {
             out.buffer(|bytes| write_bits(bits.inner(), values.start * per..values.end * per, bytes));
         }
-        let items = values.start * self.per_value..values.end * self.per_value;
-        out.buffer(|out| match self.items {
+        let items = values.start * self.nested.per_value..values.end * self.nested.per_value;
+        out.buffer(|out| match self.nested.items {
             Block::Bits(bits) => write_bits(bits, items, out),
             Block::Fixed { width, bytes } => {
                 out.extend_from_slice(bytes.get(items.start * width..items.end * width).unwrap_or_default());

@@ -76,11 +76,14 @@ impl Scheme for FlatScheme {
     fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>> {
         let (bytes, values) = (plain_bytes(asked.blocks), count(asked.blocks));
         if let [Block::Bits(bits)] = asked.blocks {
-            return Some(Proposal::new(bytes, fixed_chunks(1, values), || Ok(Box::new(Bits(bits)))));
+            return Some(Proposal::new(bytes, fixed_chunks(1, values, asked.fixed_chunk), move || {
+                Ok(Box::new(Bits { bits, target: asked.fixed_chunk }))
+            }));
         }
         let (width, parts) = Parts::new(asked.blocks)?;
-        let chunks = fixed_chunks(width * 8, values);
-        Some(Proposal::new(bytes, chunks, move || Ok(Box::new(Bytes { width, parts }))))
+        let target = asked.fixed_chunk;
+        let chunks = fixed_chunks(width * 8, values, target);
+        Some(Proposal::new(bytes, chunks, move || Ok(Box::new(Bytes { width, parts, target }))))
     }
 }
 
@@ -102,7 +105,11 @@ pub(super) fn write_bits(bits: &BooleanBuffer, range: Range<usize>, out: &mut Ve
     }
 }
 
-struct Bits<'a>(&'a BooleanBuffer);
+struct Bits<'a> {
+    bits: &'a BooleanBuffer,
+    /// Bytes that a chunk should have.
+    target: usize,
+}
 
 impl Chunks for Bits<'_> {
     fn encoding(&self) -> CompressiveEncoding {
@@ -110,11 +117,11 @@ impl Chunks for Bits<'_> {
     }
 
     fn count(&self, _: usize, left: usize) -> usize {
-        fixed_count(1, left)
+        fixed_count(1, left, self.target)
     }
 
     fn write(&mut self, values: Range<usize>, out: &mut ChunkBuffers) -> Result<()> {
-        out.buffer(|bytes| write_bits(self.0, values, bytes));
+        out.buffer(|bytes| write_bits(self.bits, values, bytes));
         Ok(())
     }
 }
@@ -122,6 +129,8 @@ impl Chunks for Bits<'_> {
 struct Bytes<'a> {
     width: usize,
     parts: Parts<'a>,
+    /// Bytes that a chunk should have.
+    target: usize,
 }
 
 impl Chunks for Bytes<'_> {
@@ -130,7 +139,7 @@ impl Chunks for Bytes<'_> {
     }
 
     fn count(&self, _: usize, left: usize) -> usize {
-        fixed_count(self.width * 8, left)
+        fixed_count(self.width * 8, left, self.target)
     }
 
     fn write(&mut self, values: Range<usize>, out: &mut ChunkBuffers) -> Result<()> {

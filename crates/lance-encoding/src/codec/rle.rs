@@ -16,7 +16,7 @@ use crate::block::{Block, Parts};
 use crate::bounds;
 use crate::kernel::bitpack::{VECTOR, Word};
 use crate::proto::{self, CompressiveEncoding, compressive_encoding::Compression};
-use crate::scheme::{Asked, CHUNK_BYTES, CHUNK_VALUES, ChunkBuffers, Chunks, Proposal, Scheme, count};
+use crate::scheme::{Asked, CHUNK_VALUES, ChunkBuffers, Chunks, FIXED_CHUNK, Proposal, Scheme, count};
 use crate::values::{Values, misfit};
 
 /// The longest run that one length byte tells.
@@ -227,7 +227,7 @@ impl<T: Word> Runs<T> {
 
     /// How many of the next `values` values, which are in few runs, have an encoding that fits a chunk.
     fn fitting(&self, values: usize) -> usize {
-        let (mut fitting, mut room) = (0, CHUNK_BYTES / (T::BITS / 8 + 1));
+        let (mut fitting, mut room) = (0, FIXED_CHUNK / (T::BITS / 8 + 1));
         for (_, len) in self.rest() {
             let len = len.min(values - fitting);
             let fits = len.min(room * LONGEST);

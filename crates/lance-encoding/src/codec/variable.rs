@@ -19,7 +19,7 @@ use super::{Codec, Picks, corrupt, flat};
 use crate::block::{Block, Offsets};
 use crate::bounds;
 use crate::proto::{self, CompressiveEncoding, compressive_encoding};
-use crate::scheme::{Asked, ChunkBuffers, Chunks, Proposal, Scheme, plain_bytes};
+use crate::scheme::{Asked, ChunkBuffers, Chunks, MOST_CHUNK_VALUES, Proposal, Scheme, plain_bytes};
 use crate::settings::Compression;
 use crate::storage::Storage;
 use crate::values::{Offset, Values, VariableValues, misfit};
@@ -155,9 +155,6 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// Bytes that a chunk should have, offsets included.
-const CHUNK_BYTES: usize = 4096;
-
 /// Strings, as they are or as codes of a table of symbols.
 pub(crate) struct VariableScheme;
 
@@ -170,7 +167,7 @@ impl Scheme for VariableScheme {
             Some(Compression::Fsst) => Some(Trained::new(offsets, data)),
             Some(_) => None,
         };
-        let target = asked.settings.chunk_bytes.unwrap_or(CHUNK_BYTES);
+        let target = asked.string_chunk;
         let bytes = match &trained {
             None => strings,
             Some(trained) => {
@@ -241,11 +238,11 @@ impl Chunks for ChunkStrings {
     }
 
     fn count(&self, start: usize, left: usize) -> usize {
-        if self.size(start..start + left) <= self.target {
+        if left <= MOST_CHUNK_VALUES && self.size(start..start + left) <= self.target {
             return left;
         }
-        let mut count = 2;
-        while count * 2 < left && self.size(start..start + count * 2) <= self.target {
+        let (mut count, most) = (2, left.min(MOST_CHUNK_VALUES + 1));
+        while count * 2 < most && self.size(start..start + count * 2) <= self.target {
             count *= 2;
         }
         count.min(left)
@@ -365,7 +362,7 @@ mod tests {
         let values = [values.slice(1..6)];
         let (mut bytes, mut sizes) = (vec![], vec![]);
         let settings = Settings::default();
-        let asked = Asked { blocks: &values, settings: &settings };
+        let asked = Asked::new(&values, &settings, usize::MAX);
         let mut chunks = VariableScheme.propose(asked).unwrap().start().unwrap();
         chunks.write(0..5, &mut ChunkBuffers::new(&mut bytes, &mut sizes)).unwrap();
         let mut wanted = vec![];
@@ -375,6 +372,17 @@ mod tests {
         wanted.extend(b"abbccc\0\0");
         assert_eq!(bytes, wanted);
         assert_eq!(sizes, [32]);
+    }
+
+    #[test]
+    fn a_chunk_has_no_more_values_than_its_word_can_say() {
+        for (len, wanted) in [(10, 10), (32_768, 32_768), (32_769, 32_768), (100_000, 32_768)] {
+            let values = [block_of(&vec![""; len])];
+            let settings = Settings { chunk_bytes: Some(1 << 20), ..Settings::default() };
+            let asked = Asked::new(&values, &settings, usize::MAX);
+            let chunks = VariableScheme.propose(asked).unwrap().start().unwrap();
+            assert_eq!(chunks.count(0, len), wanted, "of {len}");
+        }
     }
 
     #[test]

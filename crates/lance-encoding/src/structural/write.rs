@@ -4,6 +4,8 @@
 mod batch;
 mod constant;
 mod full_zip;
+mod items;
+mod layout;
 mod levels;
 mod mini_block;
 mod number;
@@ -23,6 +25,7 @@ use prost::Message;
 use self::batch::LeafBatch;
 use self::path::{LeafPath, leaf_paths};
 use self::shred::Shredded;
+use crate::block::Block;
 use crate::detach::detach;
 use crate::proto::PageLayout;
 use crate::rules::Rules;
@@ -163,10 +166,11 @@ fn encode(
 ) -> Result<Vec<EncodedPage>> {
     let shredded = Shredded::new(batches, path)?;
     let dictionary = batches.first().and_then(|batch| batch.dictionary.as_ref());
+    let dictionary = dictionary.map(Block::from_array).transpose()?;
     let mut pages = vec![];
     // Below a fixed-size list of structs a page counts its items.
     let slots = path.slots() as u64;
-    for page in page::lay_out(shredded, path, dictionary, rules)? {
+    for page in layout::lay_out(shredded, path, dictionary.as_ref(), rules)? {
         let rows = page.rows as u64;
         pages.push(EncodedPage {
             leaf,

@@ -29,7 +29,7 @@ pub(super) struct Encoder {
     /// What a string can begin with that goes on with these two bytes, if no long symbol fits.
     pairs: Box<[Short; 1 << 16]>,
     /// The same for the last byte of a string.
-    last: [Short; 256],
+    last: Box<[Short; 256]>,
     slots: Box<[Long; SLOTS]>,
 }
 
@@ -90,7 +90,7 @@ impl Encoder {
         let mut encoder = Self {
             symbols: Vec::with_capacity(MOST_SYMBOLS),
             pairs: Box::new([LITERAL; 1 << 16]),
-            last: [LITERAL; 256],
+            last: Box::new([LITERAL; 256]),
             slots: Box::new([FREE; SLOTS]),
         };
         for symbol in candidates {

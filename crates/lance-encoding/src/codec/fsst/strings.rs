@@ -1,8 +1,8 @@
 //! Whether strings are worth a symbol table, and strings as codes.
 
-use arrow_buffer::{Buffer, OffsetBuffer};
+use arrow_buffer::Buffer;
 use bytes::Bytes;
-use lance_footer::{FormatError, Result};
+use lance_footer::Result;
 
 use super::encoder::Encoder;
 use super::train::train;
@@ -73,28 +73,17 @@ impl Trained {
     pub(crate) fn encode(&self, offsets: &Offsets, data: &[u8]) -> Result<(Offsets, Buffer)> {
         let len = offsets.len();
         let mut codes = Codes { bytes: vec![], end: 0 };
-        let mut ends = Vec::with_capacity(len + 1);
-        ends.push(0_usize);
+        let mut lengths = Vec::with_capacity(len);
         for index in 0..len {
             let range = offsets.range(index);
             let rest = data.get(range.start..).unwrap_or_default();
             let out = codes.room(2 * range.len());
-            codes.end += self.encoder.encode(rest, range.len().min(rest.len()), out);
-            ends.push(codes.end);
+            let length = self.encoder.encode(rest, range.len().min(rest.len()), out);
+            codes.end += length;
+            lengths.push(length);
         }
         codes.bytes.truncate(codes.end);
-        let too_long =
-            |_| FormatError::unsupported("more than 2 GiB of codes in a page, with 32-bit offsets");
-        let ends = match offsets {
-            Offsets::Small(_) => {
-                let ends = ends.into_iter().map(i32::try_from).collect::<Result<Vec<_>, _>>();
-                Offsets::Small(OffsetBuffer::new(ends.map_err(too_long)?.into()))
-            }
-            Offsets::Large(_) => {
-                let ends = ends.into_iter().map(i64::try_from).collect::<Result<Vec<_>, _>>();
-                Offsets::Large(OffsetBuffer::new(ends.map_err(too_long)?.into()))
-            }
-        };
+        let ends = Offsets::from_lengths(offsets.width() == 8, lengths.into_iter())?;
         Ok((ends, codes.bytes.into()))
     }
 }

@@ -16,7 +16,7 @@ use lance_footer::{Extent, FormatError, Result, Rows};
 use super::load::{Load, and_then, map, ready, slices};
 use super::parse::Buffers;
 use crate::bounds;
-use crate::codec::general::Scheme;
+use crate::codec::general::{Decompressor, MAX_LEN, Scheme};
 use crate::proto::array as proto;
 use crate::validity::Validity;
 use crate::values::{Values, misfit};
@@ -172,7 +172,10 @@ impl Compressed {
 
 impl Whole {
     fn plain(&self) -> Result<&Bytes> {
-        let plain = self.plain.get_or_init(|| self.scheme.decompress(&self.bytes).map(Bytes::from));
+        let plain = self.plain.get_or_init(|| {
+            let plain = Decompressor::new(self.scheme).decompress(&self.bytes, MAX_LEN);
+            plain.map(Bytes::from)
+        });
         plain.as_ref().map_err(Clone::clone)
     }
 }

@@ -15,7 +15,7 @@ use crate::describe::describe_page;
 use crate::{EncodedPage, WriterOptions, field_writer, open_field};
 
 fn options(page_bytes: u64) -> WriterOptions {
-    WriterOptions { version: Version::V2_0, page_bytes }
+    WriterOptions { version: Version::V2_0, page_bytes, ..WriterOptions::default() }
 }
 
 /// The pages of `arrays`, and the columns and bytes that they make.

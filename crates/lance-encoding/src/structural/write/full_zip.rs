@@ -15,41 +15,185 @@ use lance_footer::{FormatError, Result};
 
 use super::page::Page;
 use crate::block::{Block, Offsets, shared};
+use crate::codec::fsst::{self, Trained};
+use crate::codec::general::Compressor;
 use crate::codec::{fixed_size_list, flat, variable};
 use crate::kernel::bitpack::Word;
 use crate::proto::page_layout::Layout;
 use crate::proto::{FullZipLayout, full_zip_layout::Details};
+use crate::settings::{Compression, Settings};
 
-/// `page`, whose values are `values`; none if values of this type are not whole bytes.
-pub(super) fn encode(page: &Page, values: &[Block]) -> Result<Option<(Layout, Vec<Vec<Bytes>>)>> {
-    let control = Control::new(page);
-    let (details, encoding, buffers) = match values.first() {
-        Some(Block::Variable { .. }) => {
-            let Block::Variable { offsets, data } = Block::concat(values)? else { return Ok(None) };
-            let width = offsets.width();
-            let details = Details::BitsPerOffset(u32::try_from(width * 8).unwrap_or_default());
-            (details, variable::encoding(width), strings(page, &control, &offsets, &data)?)
+/// A page of records, not put together yet.
+pub(super) struct FullZip<'a> {
+    page: &'a Page,
+    values: Values,
+}
+
+enum Values {
+    Fixed(Fixed),
+    Strings { offsets: Offsets, data: Buffer, codec: StringCodec },
+}
+
+/// How strings are stored.
+enum StringCodec {
+    Plain,
+    /// As codes of a table.
+    Symbols(Trained),
+    /// Each compressed.
+    General {
+        compressor: Compressor,
+        ratio: f64,
+    },
+}
+
+impl<'a> FullZip<'a> {
+    /// `page`, whose values are `values`; none if values of this type are not whole bytes.
+    pub(super) fn new(page: &'a Page, values: &[Block], settings: &Settings) -> Result<Option<Self>> {
+        let values = match values.first() {
+            Some(Block::Variable { .. }) => match Block::concat(values)? {
+                Block::Variable { offsets, data } => {
+                    let codec = StringCodec::choose(&offsets, &data, settings)?;
+                    Some(Values::Strings { offsets, data, codec })
+                }
+                _ => None,
+            },
+            _ => fixed(values)?.map(Values::Fixed),
+        };
+        Ok(values.map(|values| Self { page, values }))
+    }
+
+    /// Bytes that it takes, about.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.values {
+            Values::Fixed((width, ..)) => self.page.visible() as u64 * *width as u64,
+            Values::Strings { offsets, codec, .. } => {
+                let bytes = offsets.at(offsets.len()) - offsets.at(0);
+                // A length in front of each, and where it is in the lookup table.
+                let around = offsets.len() * (offsets.width() + 4);
+                codec.bytes(bytes) + around as u64
+            }
         }
-        _ => {
-            let Some((width, encoding, parts)) = fixed(values)? else { return Ok(None) };
-            let bits = u32::try_from(width.saturating_mul(8))
-                .map_err(|_| FormatError::unsupported("values of 512 MiB or more"))?;
-            (Details::BitsPerValue(bits), encoding, fixed_records(page, &control, width, parts))
+    }
+
+    /// Puts it together.
+    pub(super) fn encode(self) -> Result<(Layout, Vec<Vec<Bytes>>)> {
+        let page = self.page;
+        let control = Control::new(page);
+        let (details, encoding, buffers) = match self.values {
+            Values::Strings { offsets, data, codec } => {
+                let width = offsets.width();
+                let details = Details::BitsPerOffset(u32::try_from(width * 8).unwrap_or_default());
+                let plain = variable::encoding(width);
+                let (encoding, offsets, data) = match codec {
+                    StringCodec::Plain => (plain, offsets, data),
+                    StringCodec::Symbols(trained) => {
+                        let (offsets, data) = trained.encode(&offsets, &data)?;
+                        (fsst::encoding(&trained.table(), plain), offsets, data)
+                    }
+                    StringCodec::General { mut compressor, .. } => {
+                        let (offsets, data) = each_compressed(page, &mut compressor, &offsets, &data)?;
+                        (compressor.encoding(plain), offsets, data)
+                    }
+                };
+                (details, encoding, strings(page, &control, &offsets, &data)?)
+            }
+            Values::Fixed((width, encoding, parts)) => {
+                let bits = u32::try_from(width.saturating_mul(8))
+                    .map_err(|_| FormatError::unsupported("values of 512 MiB or more"))?;
+                (Details::BitsPerValue(bits), encoding, fixed_records(page, &control, width, parts))
+            }
+        };
+        let count = |n: usize| {
+            u32::try_from(n).map_err(|_| FormatError::unsupported("a page with more than 2^32 entries"))
+        };
+        let layout = FullZipLayout {
+            bits_rep: control.bits_rep,
+            bits_def: control.bits_def,
+            num_items: count(page.entries)?,
+            num_visible_items: count(page.visible())?,
+            value_compression: Some(encoding),
+            layers: page.layers(),
+            details: Some(details),
+        };
+        Ok((Layout::FullZipLayout(layout), buffers))
+    }
+}
+
+/// Strings of more bytes are compressed by default, if that makes them smaller.
+const LONG: usize = 32 << 10;
+
+/// What is looked at to know whether compression makes strings smaller.
+const TRIAL_STRINGS: usize = 32;
+const TRIAL_BYTES: usize = 1 << 20;
+
+/// Saving less than this share is not worth the time that reading takes longer.
+const WORTHWHILE: f64 = 0.95;
+
+impl StringCodec {
+    fn choose(offsets: &Offsets, data: &[u8], settings: &Settings) -> Result<Self> {
+        let general = |wanted: Compression| -> Result<Option<Self>> {
+            let Some(mut compressor) = Compressor::new(wanted)? else { return Ok(None) };
+            let ratio = trial(&mut compressor, offsets, data)?;
+            Ok((ratio < WORTHWHILE).then_some(Self::General { compressor, ratio }))
+        };
+        let chosen = match settings.compression {
+            Some(Compression::None) => None,
+            Some(Compression::Fsst) => Some(Self::Symbols(Trained::new(offsets, data))),
+            Some(wanted) => general(wanted)?,
+            None => {
+                let long = offsets.longest() > LONG;
+                match if long { general(Compression::Zstd { level: None })? } else { None } {
+                    Some(general) => Some(general),
+                    None => Trained::worthwhile(offsets, data).map(Self::Symbols),
+                }
+            }
+        };
+        Ok(chosen.unwrap_or(Self::Plain))
+    }
+
+    /// What strings of `bytes` bytes take, about.
+    fn bytes(&self, bytes: usize) -> u64 {
+        match self {
+            Self::Plain => bytes as u64,
+            Self::Symbols(trained) => trained.estimate(bytes),
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate")]
+            Self::General { ratio, .. } => (bytes as f64 * ratio) as u64,
         }
-    };
-    let count = |n: usize| {
-        u32::try_from(n).map_err(|_| FormatError::unsupported("a page with more than 2^32 entries"))
-    };
-    let layout = FullZipLayout {
-        bits_rep: control.bits_rep,
-        bits_def: control.bits_def,
-        num_items: count(page.entries)?,
-        num_visible_items: count(page.visible())?,
-        value_compression: Some(encoding),
-        layers: page.layers(),
-        details: Some(details),
-    };
-    Ok(Some((Layout::FullZipLayout(layout), buffers)))
+    }
+}
+
+/// What a byte of some of the strings becomes.
+fn trial(compressor: &mut Compressor, offsets: &Offsets, data: &[u8]) -> Result<f64> {
+    let (mut before, mut after, mut out) = (0, 0, vec![]);
+    let strings = offsets.len().min(TRIAL_STRINGS);
+    for string in 0..strings {
+        let range = offsets.range(offsets.len() / strings * string);
+        let room = (TRIAL_BYTES / strings).min(range.len());
+        let string = data.get(range.start..range.start + room).unwrap_or_default();
+        out.clear();
+        compressor.append(string, &mut out)?;
+        (before, after) = (before + string.len(), after + out.len());
+    }
+    Ok(after as f64 / before.max(1) as f64)
+}
+
+/// Each string of `data`, cut at `offsets`, compressed by itself. Those that are null stay without bytes.
+fn each_compressed(
+    page: &Page,
+    compressor: &mut Compressor,
+    offsets: &Offsets,
+    data: &[u8],
+) -> Result<(Offsets, Buffer)> {
+    let (mut out, mut lengths) = (vec![], Vec::with_capacity(offsets.len()));
+    let mut there = page.validity();
+    for index in 0..offsets.len() {
+        let start = out.len();
+        if there.as_mut().is_none_or(|there| there.next() == Some(true)) {
+            compressor.append(data.get(offsets.range(index)).unwrap_or_default(), &mut out)?;
+        }
+        lengths.push(out.len() - start);
+    }
+    Ok((Offsets::from_lengths(offsets.width() == 8, lengths.into_iter())?, out.into()))
 }
 
 /// The levels in front of records.

@@ -12,29 +12,28 @@
 
 use std::ops::Range;
 
-use arrow_array::{Array, ArrayRef};
 use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
+use super::items::Items;
 use super::levels::{LevelCodec, LevelCodecs};
 use super::page::Page;
-use crate::block::Block;
-use crate::codec::{flat, variable};
+use crate::proto::MiniBlockLayout;
 use crate::proto::page_layout::Layout;
-use crate::proto::{CompressiveEncoding, MiniBlockLayout};
 use crate::rules::Rules;
-use crate::scheme::{self, Asked, ChunkBuffers, Chunks};
+use crate::scheme::{ChunkBuffers, Chunks, Proposal};
 
-/// `page`, whose values are those `asked` for and whose levels are stored by `codecs`.
+/// `page`, whose values are encoded as `proposal` says and whose levels by `codecs`; with a dictionary as a block.
 pub(super) fn encode(
     page: &Page,
-    asked: Asked<'_>,
-    dictionary: Option<&ArrayRef>,
+    proposal: Proposal<'_>,
+    dictionary: Option<Items>,
     codecs: LevelCodecs,
     rules: &Rules,
 ) -> Result<(Layout, Vec<Vec<Bytes>>)> {
-    let mut chunks = scheme::choose(asked)?.start()?;
-    let blocks = asked.blocks;
+    // Half of what is said too much does no harm, and half of what is too little either.
+    let capacity = usize::try_from(proposal.bytes()).unwrap_or_default();
+    let mut chunks = proposal.start()?;
     let limit = codecs.limit();
     let LevelCodecs(codecs) = codecs;
     let (repetition, definition) = (page.levels.repetition.as_deref(), page.levels.definition.as_deref());
@@ -44,7 +43,7 @@ pub(super) fn encode(
         wide: rules.large_chunks,
         max_bytes: rules.max_chunk_bytes,
         words: vec![],
-        data: Vec::with_capacity(blocks.iter().map(|block| block.bytes(0..block.len())).sum()),
+        data: Vec::with_capacity(capacity),
     };
     let (ends, values) = (Ends::new(page), page.visible());
     let (mut value, mut entry, mut starts) = (0, 0, vec![]);
@@ -60,7 +59,6 @@ pub(super) fn encode(
         (value, entry) = (value + count, next);
     }
     let mut buffers = vec![vec![writer.words.into()], vec![writer.data.into()]];
-    let dictionary = dictionary.map(dictionary_block).transpose()?;
     let mut layout = MiniBlockLayout {
         rep_compression: codecs[0].map(LevelCodec::encoding),
         def_compression: codecs[1].map(LevelCodec::encoding),
@@ -72,10 +70,10 @@ pub(super) fn encode(
         has_large_chunk: rules.large_chunks,
         ..MiniBlockLayout::default()
     };
-    if let Some((encoding, items, bytes)) = dictionary {
-        layout.dictionary = Some(encoding);
-        layout.num_dictionary_items = items as u64;
-        buffers.push(vec![bytes]);
+    if let Some(items) = dictionary {
+        layout.dictionary = Some(items.encoding);
+        layout.num_dictionary_items = items.count as u64;
+        buffers.push(vec![items.bytes]);
     }
     if let Some(repetition) = repetition {
         buffers.push(vec![index(repetition, &starts, page.numbering.max_repetition()).into()]);
@@ -195,22 +193,6 @@ fn index(repetition: &[u16], starts: &[usize], top: u16) -> Vec<u8> {
         out.extend_from_slice(&(rest as u64).to_le_bytes());
     }
     out
-}
-
-fn dictionary_block(dictionary: &ArrayRef) -> Result<(CompressiveEncoding, usize, Bytes)> {
-    let (encoding, bytes) = match Block::from_array(dictionary)? {
-        Block::Variable { offsets, data } => {
-            (variable::encoding(offsets.width()), variable::block(&offsets, &data).into())
-        }
-        Block::Fixed { width, bytes } => (flat::encoding(width as u64 * 8), crate::block::shared(bytes)),
-        Block::Bits(bits) => {
-            let bytes = bits.sliced();
-            let len = bits.len().div_ceil(8);
-            (flat::encoding(1), crate::block::shared(bytes.slice_with_length(0, len)))
-        }
-        _ => return Err(FormatError::unsupported(format!("dictionaries of {}", dictionary.data_type()))),
-    };
-    Ok((encoding, dictionary.len(), bytes))
 }
 
 #[cfg(test)]

@@ -1,36 +1,12 @@
-//! What a page holds, which layout it gets, and where it must be cut for the sake of its levels.
+//! What a page holds, and where it must be cut for the sake of its levels.
 
-use arrow_array::ArrayRef;
-use bytes::Bytes;
-use lance_footer::{FormatError, Result};
+use lance_footer::Result;
 
-use super::levels::LevelCodecs;
 use super::number::number;
-use super::path::{LeafKind, LeafPath};
+use super::path::LeafPath;
 use super::shred::Shredded;
-use super::{constant, full_zip, mini_block};
 use crate::block::Block;
-use crate::field::at_member;
-use crate::proto::page_layout::Layout;
-use crate::rules::Rules;
-use crate::scheme::Asked;
-use crate::settings::Forced;
 use crate::{Levels, Numbering};
-
-/// Values from this many bytes on are wide: each is found by itself instead of with its neighbours.
-const WIDE: usize = 256;
-
-/// Values of more bytes are wide even if they are lists of bits.
-const HUGE: usize = 8 << 10;
-
-/// A page in bytes.
-#[derive(Debug)]
-pub(super) struct Laid {
-    /// Top-level rows.
-    pub(super) rows: usize,
-    pub(super) layout: Layout,
-    pub(super) buffers: Vec<Vec<Bytes>>,
-}
 
 /// The contents of a page.
 #[derive(Debug)]
@@ -78,7 +54,7 @@ impl Page {
     }
 
     /// Whether there is no value at all.
-    fn is_missing(&self) -> bool {
+    pub(super) fn is_missing(&self) -> bool {
         match &self.levels.definition {
             Some(definition) => definition.iter().all(|level| *level != 0),
             None => self.visible() == 0,
@@ -86,76 +62,9 @@ impl Page {
     }
 }
 
-/// The pages that hold `shredded`: one, unless its levels do not fit into one.
-pub(super) fn lay_out(
-    shredded: Shredded,
-    path: &LeafPath,
-    dictionary: Option<&ArrayRef>,
-    rules: &Rules,
-) -> Result<Vec<Laid>> {
-    let page = Page::new(shredded, path)?;
-    let laid = |(layout, buffers)| Ok(vec![Laid { rows: page.rows, layout, buffers }]);
-    if path.kind == LeafKind::EmptyStruct {
-        if page.levels != Levels::default() {
-            let what = "a struct without members that is null, or below a null or a list";
-            return Err(named(FormatError::unsupported(what), path));
-        }
-        return laid(constant::empty_struct());
-    }
-    if page.is_missing() {
-        return laid(constant::all_missing(&page, rules));
-    }
-    if rules.constant_values
-        && dictionary.is_none()
-        && let Some(page) = constant::one_value(&page)
-    {
-        return laid(page);
-    }
-    let fail = |error| named(error, path);
-    let values = prepared(&page)?;
-    let asked = Asked { blocks: &values, settings: &path.settings };
-    let (zippable, forced) = (dictionary.is_none(), path.settings.layout.filter(|_| dictionary.is_none()));
-    if zippable
-        && forced.map_or_else(|| is_wide(&values), |forced| forced == Forced::FullZip)
-        && let Some(page) = full_zip::encode(&page, &values).map_err(fail)?
-    {
-        return laid(page);
-    }
-    if forced == Some(Forced::FullZip) {
-        return Err(fail(FormatError::unsupported("full-zip pages of values that are not whole bytes")));
-    }
-    let codecs = LevelCodecs::choose(&page.levels, rules);
-    let limit = codecs.limit();
-    let mini_block = || laid(mini_block::encode(&page, asked, dictionary, codecs, rules).map_err(fail)?);
-    if longest_gap(&page) <= limit.saturating_sub(2) / 3 {
-        return mini_block();
-    }
-    let cuts = cuts(&page, limit);
-    if let [_] = cuts.as_slice()
-        && page.entries > limit
-    {
-        // One row has so many missing lists that no chunk can hold them.
-        if zippable
-            && forced.is_none()
-            && let Some(page) = full_zip::encode(&page, &values).map_err(fail)?
-        {
-            return laid(page);
-        }
-        return Err(fail(FormatError::unsupported(format!("a row of {} list entries", page.entries))));
-    }
-    if cuts.len() < 2 {
-        return mini_block();
-    }
-    let mut pages = vec![];
-    for piece in split(&page, &cuts)? {
-        pages.extend(lay_out(piece, path, dictionary, rules)?);
-    }
-    Ok(pages)
-}
-
 /// The values: of fixed width as they came, others in one block, with nothing left in strings that are
 /// missing.
-fn prepared(page: &Page) -> Result<Vec<Block>> {
+pub(super) fn prepared(page: &Page) -> Result<Vec<Block>> {
     match (page.values.first(), page.validity()) {
         (Some(Block::Variable { .. }), validity) => {
             let block = Block::concat(&page.values)?;
@@ -169,23 +78,8 @@ fn prepared(page: &Page) -> Result<Vec<Block>> {
     }
 }
 
-/// Whether there is a wide value. Lists of bits count only if two of them would not fit a chunk: bits cannot
-/// always be zipped.
-fn is_wide(values: &[Block]) -> bool {
-    fn widest(block: &Block) -> usize {
-        match block {
-            Block::Null(_) | Block::Bits(_) => 0,
-            Block::Fixed { width, .. } => *width,
-            Block::Variable { offsets, .. } => offsets.longest(),
-            Block::FixedSizeList { dimension, items, .. } => dimension.saturating_mul(widest(items)),
-        }
-    }
-    let huge = |block: &Block| block.len() > 0 && block.bytes(0..1) > HUGE;
-    values.iter().any(|block| widest(block) >= WIDE || huge(block))
-}
-
 /// The most entries without a value slot that follow one another.
-fn longest_gap(page: &Page) -> usize {
+pub(super) fn longest_gap(page: &Page) -> usize {
     let max_visible = page.numbering.max_visible();
     let (mut longest, mut gap) = (0, 0);
     if page.numbering.max_definition() > max_visible {
@@ -198,7 +92,7 @@ fn longest_gap(page: &Page) -> usize {
 }
 
 /// Where the pieces end, in entries: at ends of rows, with at most `limit` entries unless a row has more.
-fn cuts(page: &Page, limit: usize) -> Vec<usize> {
+pub(super) fn cuts(page: &Page, limit: usize) -> Vec<usize> {
     let top = page.numbering.max_repetition();
     let mut cuts = vec![];
     let (mut start, mut row) = (0, 0);
@@ -218,7 +112,8 @@ fn cuts(page: &Page, limit: usize) -> Vec<usize> {
     cuts
 }
 
-fn split(page: &Page, cuts: &[usize]) -> Result<Vec<Shredded>> {
+/// The pieces that end at `cuts`.
+pub(super) fn split(page: &Page, cuts: &[usize]) -> Result<Vec<Shredded>> {
     let values = Block::concat(&page.values)?;
     let (top, max_visible) = (page.numbering.max_repetition(), page.numbering.max_visible());
     let code = |level: &u16| page.codes.get(usize::from(*level)).copied().unwrap_or(0);
@@ -241,14 +136,4 @@ fn split(page: &Page, cuts: &[usize]) -> Result<Vec<Shredded>> {
         (start, value) = (*end, next);
     }
     Ok(pieces)
-}
-
-/// The same error, with the name of the leaf.
-fn named(error: FormatError, path: &LeafPath) -> FormatError {
-    match error {
-        FormatError::Unsupported { what } => {
-            at_member(FormatError::unsupported(format!("writing {what}")), path.name())
-        }
-        other => other,
-    }
 }

@@ -182,7 +182,8 @@ fn full_zip(array: &ArrayRef) -> (FullZipLayout, Vec<Vec<u8>>) {
     let path = &path(array);
     let shredded = Shredded::new(&[LeafBatch::new(array, path).unwrap()], path).unwrap();
     let page = page::Page::new(shredded, path).unwrap();
-    let (layout, buffers) = super::full_zip::encode(&page, &page.values).unwrap().unwrap();
+    let records = full_zip::FullZip::new(&page, &page.values, &path.settings).unwrap().unwrap();
+    let (layout, buffers) = records.encode().unwrap();
     let Layout::FullZipLayout(layout) = layout else { panic!("{layout:?}") };
     (layout, buffers.iter().map(|parts| parts.concat()).collect())
 }

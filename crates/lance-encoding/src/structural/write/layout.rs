@@ -1,0 +1,195 @@
+//! Which layout a page gets, and how its values are encoded.
+
+use bytes::Bytes;
+use lance_footer::{FormatError, Result};
+
+use super::full_zip::FullZip;
+use super::levels::LevelCodecs;
+use super::page::{Page, cuts, longest_gap, prepared, split};
+use super::path::{LeafKind, LeafPath};
+use super::shred::Shredded;
+use super::{constant, items, mini_block};
+use crate::Levels;
+use crate::block::Block;
+use crate::codec::dictionary::Distinct;
+use crate::field::at_member;
+use crate::proto::page_layout::Layout;
+use crate::rules::Rules;
+use crate::scheme::{self, Asked, Proposal};
+use crate::settings::Forced;
+
+/// Values from this many bytes on are wide: each is found by itself instead of with its neighbours.
+const WIDE: usize = 256;
+
+/// Values of more bytes are wide even if they are lists of bits.
+const HUGE: usize = 8 << 10;
+
+/// A page in bytes.
+#[derive(Debug)]
+pub(super) struct Laid {
+    /// Top-level rows.
+    pub(super) rows: usize,
+    pub(super) layout: Layout,
+    pub(super) buffers: Vec<Vec<Bytes>>,
+}
+
+/// The pages that hold `shredded`: one, unless its levels do not fit into one. Values are indices into `dictionary`,
+/// if there is one.
+pub(super) fn lay_out(
+    shredded: Shredded,
+    path: &LeafPath,
+    dictionary: Option<&Block>,
+    rules: &Rules,
+) -> Result<Vec<Laid>> {
+    let page = Page::new(shredded, path)?;
+    let laid = |(layout, buffers)| Ok(vec![Laid { rows: page.rows, layout, buffers }]);
+    if path.kind == LeafKind::EmptyStruct {
+        if page.levels != Levels::default() {
+            let what = "a struct without members that is null, or below a null or a list";
+            return Err(named(FormatError::unsupported(what), path));
+        }
+        return laid(constant::empty_struct());
+    }
+    if page.is_missing() {
+        return laid(constant::all_missing(&page, rules));
+    }
+    if rules.constant_values
+        && dictionary.is_none()
+        && let Some(page) = constant::one_value(&page)
+    {
+        return laid(page);
+    }
+    let values = prepared(&page)?;
+    Filled { page: &page, values: &values, path, dictionary, rules }
+        .lay_out()
+        .map_err(|error| named(error, path))
+}
+
+/// A page with values that differ.
+#[derive(Clone, Copy)]
+struct Filled<'a> {
+    page: &'a Page,
+    values: &'a [Block],
+    path: &'a LeafPath,
+    dictionary: Option<&'a Block>,
+    rules: &'a Rules,
+}
+
+impl<'a> Filled<'a> {
+    fn lay_out(self) -> Result<Vec<Laid>> {
+        if self.dictionary.is_some() {
+            return self.chunks(scheme::choose(self.asked(self.values))?, self.dictionary);
+        }
+        let forced = self.path.settings.layout;
+        let wide = forced.map_or_else(|| is_wide(self.values), |forced| forced == Forced::FullZip);
+        let records = if wide { self.records()? } else { None };
+        if let Some(records) = records {
+            return match self.distinct(records.bytes())? {
+                Some(pages) => Ok(pages),
+                None => self.zip(records),
+            };
+        }
+        if forced == Some(Forced::FullZip) {
+            return Err(FormatError::unsupported("full-zip pages of values that are not whole bytes"));
+        }
+        let proposal = scheme::choose(self.asked(self.values))?;
+        match self.distinct(proposal.bytes())? {
+            Some(pages) => Ok(pages),
+            None => self.chunks(proposal, None),
+        }
+    }
+
+    fn asked<'b>(self, blocks: &'b [Block]) -> Asked<'b>
+    where
+        'a: 'b,
+    {
+        // Half of a small chunk is for levels, if there are any.
+        let room = match self.page.levels == Levels::default() {
+            true => self.rules.max_chunk_bytes - 64,
+            false => self.rules.max_chunk_bytes / 2 - 64,
+        };
+        Asked::new(blocks, &self.path.settings, room)
+    }
+
+    /// The page with a dictionary that is made for it; none if it is no smaller than `other` bytes.
+    fn distinct(self, other: u64) -> Result<Option<Vec<Laid>>> {
+        let asked = self.asked(self.values);
+        let Some(distinct) = Distinct::of(asked, self.page.validity(), self.rules, other) else {
+            return Ok(None);
+        };
+        let indices = std::slice::from_ref(&distinct.indices);
+        let proposal = scheme::choose(self.asked(indices))?;
+        if proposal.bytes() + distinct.item_bytes() >= other {
+            return Ok(None);
+        }
+        self.chunks(proposal, Some(&distinct.items)).map(Some)
+    }
+
+    fn records(self) -> Result<Option<FullZip<'a>>> {
+        FullZip::new(self.page, self.values, &self.path.settings)
+    }
+
+    fn zip(self, records: FullZip<'_>) -> Result<Vec<Laid>> {
+        let (layout, buffers) = records.encode()?;
+        Ok(vec![Laid { rows: self.page.rows, layout, buffers }])
+    }
+
+    /// A mini-block page with values as `proposal` says, or several.
+    fn chunks(self, proposal: Proposal<'_>, dictionary: Option<&Block>) -> Result<Vec<Laid>> {
+        let codecs = LevelCodecs::choose(&self.page.levels, self.rules);
+        let limit = codecs.limit();
+        let cuts = if longest_gap(self.page) <= limit.saturating_sub(2) / 3 {
+            vec![]
+        } else {
+            cuts(self.page, limit)
+        };
+        if let [_] = cuts.as_slice()
+            && self.page.entries > limit
+        {
+            // One row has so many missing lists that no chunk can hold them.
+            if self.dictionary.is_none()
+                && self.path.settings.layout.is_none()
+                && let Some(records) = self.records()?
+            {
+                return self.zip(records);
+            }
+            return Err(FormatError::unsupported(format!("a row of {} list entries", self.page.entries)));
+        }
+        if cuts.len() < 2 {
+            let dictionary = dictionary.map(|items| items::encode(items, &self.path.settings, self.rules));
+            let (layout, buffers) =
+                mini_block::encode(self.page, proposal, dictionary.transpose()?, codecs, self.rules)?;
+            return Ok(vec![Laid { rows: self.page.rows, layout, buffers }]);
+        }
+        let mut pages = vec![];
+        for piece in split(self.page, &cuts)? {
+            pages.extend(lay_out(piece, self.path, self.dictionary, self.rules)?);
+        }
+        Ok(pages)
+    }
+}
+
+/// Whether there is a wide value. Lists of bits count only if two of them would not fit a chunk: bits cannot
+/// always be zipped.
+fn is_wide(values: &[Block]) -> bool {
+    fn widest(block: &Block) -> usize {
+        match block {
+            Block::Null(_) | Block::Bits(_) => 0,
+            Block::Fixed { width, .. } => *width,
+            Block::Variable { offsets, .. } => offsets.longest(),
+            Block::FixedSizeList { dimension, items, .. } => dimension.saturating_mul(widest(items)),
+        }
+    }
+    let huge = |block: &Block| block.len() > 0 && block.bytes(0..1) > HUGE;
+    values.iter().any(|block| widest(block) >= WIDE || huge(block))
+}
+
+/// The same error, with the name of the leaf.
+fn named(error: FormatError, path: &LeafPath) -> FormatError {
+    match error {
+        FormatError::Unsupported { what } => {
+            at_member(FormatError::unsupported(format!("writing {what}")), path.name())
+        }
+        other => other,
+    }
+}
