@@ -18,6 +18,7 @@ pub mod rows;
 pub mod same;
 pub mod sizes;
 pub mod stream;
+pub mod theirs;
 pub mod types;
 pub mod verified;
 

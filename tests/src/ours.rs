@@ -8,6 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema as ArrowSchema, SchemaRef};
 use bytes::Bytes;
 use futures::TryStreamExt;
+use lance_file::describe::{EncodingTree, describe};
 use lance_file::{
     Alignment, Compression, FileReader, FileWriter, ScanOptions, Schema, Version, WriteOptions,
 };
@@ -45,7 +46,13 @@ pub struct Shape {
 impl Shape {
     /// As by default, but of `version`.
     pub fn of(version: Version) -> Self {
-        Self { version, alignment: Alignment::Bytes64, page_bytes: 8 << 20, compression: None, checksums: false }
+        Self {
+            version,
+            alignment: Alignment::Bytes64,
+            page_bytes: 8 << 20,
+            compression: None,
+            checksums: false,
+        }
     }
 }
 
@@ -163,6 +170,14 @@ pub async fn compare(
 
 fn arrow(schema: &Schema) -> SchemaRef {
     Arc::new(schema.to_arrow())
+}
+
+/// Whether a page of `file` has an encoding of which `words` is the short form, or the start of it.
+pub fn has(file: &FileReader, words: &str) -> bool {
+    fn within(tree: &EncodingTree, words: &str) -> bool {
+        tree.to_string().starts_with(words) || tree.parts.iter().any(|(_, part)| within(part, words))
+    }
+    describe(file).columns.iter().flat_map(|column| &column.pages).any(|page| within(&page.encoding, words))
 }
 
 /// Fails with all of `wrong`, a line each, if there is any.

@@ -13,10 +13,10 @@ use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
 use demilance_tests::draw::{Draw, Nulls, Texture};
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
+use demilance_tests::theirs::{self, Written};
 use demilance_tests::types::vector;
 use demilance_tests::{ours, same, stream};
 use lance_file::Version;
-use lance_file::describe::{EncodingTree, describe};
 use lance_io::Store;
 use serde_json::json;
 
@@ -104,21 +104,13 @@ fn items_that_are_null() -> Case {
     Case { name: "null items".into(), schema, batches: batches.into(), pages: true, has: vec!["dictionary"] }
 }
 
-/// Whether a page of `file` has an encoding of which `words` is the short form, or the start of it.
-fn has(file: &lance_file::FileReader, words: &str) -> bool {
-    fn within(tree: &EncodingTree, words: &str) -> bool {
-        tree.to_string().starts_with(words) || tree.parts.iter().any(|(_, part)| within(part, words))
-    }
-    describe(file).columns.iter().flat_map(|column| &column.pages).any(|page| within(&page.encoding, words))
-}
-
 async fn compare(path: &Path, case: &Case, draw: &mut Draw) -> Vec<String> {
     let rows = case.batches.iter().map(RecordBatch::num_rows).sum::<usize>();
     let rows = draw.rows(rows as u64, 200);
     let mut wrong = match ours::open_path(path).await {
         Ok(file) => {
             let mut wrong = ours::compare(&file, &case.schema, &case.batches, &rows).await;
-            let missing = case.has.iter().filter(|words| !has(&file, words));
+            let missing = case.has.iter().filter(|words| !ours::has(&file, words));
             wrong.extend(missing.map(|words| format!("no page has {words}")));
             wrong
         }
@@ -180,28 +172,14 @@ fn written_by_us() {
         wrong
     });
     if let Some(oracle) = Oracle::find("reading our files of version 2.0 with the reference") {
-        let wholes: Vec<_> =
-            cases.iter().map(|case| same::whole(&case.schema, &case.batches).unwrap()).collect();
-        let mut jobs = vec![];
-        let mut wanted = vec![];
-        for (index, whole) in wholes.iter().enumerate() {
-            let mut rows = draw.rows(whole.num_rows() as u64, 150);
+        let files = cases.iter().enumerate().map(|(index, case)| {
+            let expected = same::whole(&case.schema, &case.batches).unwrap();
+            let mut rows = draw.rows(expected.num_rows() as u64, 150);
             rows.sort_unstable();
             rows.dedup();
-            let lance = path(index, "lance");
-            jobs.push(json!({"do": "read_file", "path": lance, "to": path(index, "scan")}));
-            jobs.push(json!({"do": "read_file", "path": lance, "to": path(index, "take"), "rows": rows}));
-            wanted.push((index, "scan", whole.clone()));
-            wanted.push((index, "take", same::rows_at(whole, &rows)));
-        }
-        for (result, (index, how, expected)) in oracle.run(&jobs).into_iter().zip(wanted) {
-            let outcome = result.and_then(|_| {
-                let (schema, batches) = stream::try_read(&path(index, how))?;
-                same::check(&same::whole(&schema, &batches)?, &expected)
-            });
-            let name = &cases[index].name;
-            wrong.extend(outcome.err().map(|error| format!("{name}: {how} by the reference: {error}")));
-        }
+            Written { what: case.name.clone(), lance: path(index, "lance"), expected, rows }
+        });
+        wrong.extend(theirs::compare(&oracle, &files.collect::<Vec<_>>(), place.path()));
     }
     ours::none_wrong(wrong);
 }

@@ -17,6 +17,8 @@ const LZ4_RATIO: usize = 255;
 /// What is believed of a zstd size at once, in multiples of the compressed bytes; beyond it memory grows with
 /// what comes out.
 const ZSTD_TRUSTED_RATIO: usize = 64;
+/// A context that takes more memory is not kept: a frame whose size is not believed makes it as large as its window.
+const MOST_SPARE: usize = 1 << 20;
 /// No buffer of a chunk or value is larger.
 pub(crate) const MAX_LEN: usize = 1 << 31;
 
@@ -46,7 +48,9 @@ impl Decompressor {
             .ok_or_else(|| FormatError::unsupported("decompression without memory for it"))?;
         append_zstd(bytes, limit, &mut context, out)?;
         // After an error it may be in the middle of a frame, and is not kept.
-        if let Ok(mut spare) = self.spare.lock() {
+        if context.sizeof() <= MOST_SPARE
+            && let Ok(mut spare) = self.spare.lock()
+        {
             *spare = Some(context);
         }
         Ok(())
@@ -183,6 +187,22 @@ mod tests {
                 assert_eq!(decompressor.decompress(bytes, zeros.len()).unwrap(), zeros);
             }
         }
+    }
+
+    #[test]
+    fn only_small_contexts_are_kept() {
+        let kept = |bytes: &[u8]| {
+            let decompressor = Decompressor::new(Scheme::Zstd);
+            decompressor.decompress(bytes, MAX_LEN).unwrap();
+            let spare = decompressor.spare.lock().unwrap();
+            spare.is_some()
+        };
+        assert!(kept(&zstd_with_size(b"a few bytes")));
+        // Streamed, since it says nothing of its size, through a window of 8 MiB.
+        let mut encoder = zstd::stream::Encoder::new(vec![], 0).unwrap();
+        encoder.window_log(23).unwrap();
+        std::io::Write::write_all(&mut encoder, &vec![1; 10 << 20]).unwrap();
+        assert!(!kept(&encoder.finish().unwrap()));
     }
 
     #[test]
