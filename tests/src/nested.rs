@@ -19,7 +19,7 @@ pub fn schema(draw: &mut Draw, version: Version, depth: usize, hints: bool) -> S
                 false => kind(draw, version, depth),
             };
             let metadata = if hints { hint(draw, &kind) } else { HashMap::new() };
-            Field::new(format!("f{index}"), kind, true).with_metadata(metadata)
+            field(draw, format!("f{index}"), kind, 10).with_metadata(metadata)
         })
         .collect();
     Arc::new(Schema::new(fields))
@@ -38,13 +38,23 @@ pub fn kind(draw: &mut Draw, version: Version, depth: usize) -> DataType {
             let members = 1 + draw.below(3);
             DataType::Struct(
                 (0..members)
-                    .map(|index| Field::new(format!("m{index}"), kind(draw, version, depth - 1), true))
+                    .map(|index| {
+                        let kind = kind(draw, version, depth - 1);
+                        field(draw, format!("m{index}"), kind, 20)
+                    })
                     .collect(),
             )
         }
         2 | 3 => list(kind(draw, version, depth - 1)),
         _ => large_list(kind(draw, version, depth - 1)),
     }
+}
+
+/// A field that is not nullable with `strict` in a hundred.
+fn field(draw: &mut Draw, name: String, kind: DataType, strict: usize) -> Field {
+    // Nothing but nulls must not be forbidden to be null.
+    let nullable = kind == DataType::Null || !draw.chance(strict);
+    Field::new(name, kind, nullable)
 }
 
 fn leaf(draw: &mut Draw) -> DataType {
@@ -63,7 +73,7 @@ fn record_vector(draw: &mut Draw, depth: usize) -> DataType {
             true => record_vector(draw, depth - 1),
             false => leaf(draw),
         };
-        Field::new(format!("m{index}"), kind, true)
+        field(draw, format!("m{index}"), kind, 20)
     });
     let members = DataType::Struct(members.collect());
     vector(members, 1 + draw.below(4) as i32)

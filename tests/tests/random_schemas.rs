@@ -34,11 +34,14 @@ impl Case {
         let schema = nested::schema(draw, version, DEPTH, hints);
         let mut batches = vec![];
         for _ in 0..1 + draw.below(4) {
-            let rows = [1, 7, 300, 1024, 1500][draw.below(5)];
+            let rows = [0, 1, 7, 300, 1024, 1500][draw.below(6)];
             let nulls = [Nulls::None, Nulls::Some, Nulls::Some, Nulls::All, Nulls::Ends][draw.below(5)];
             let textures = [Texture::Random, Texture::Narrow, Texture::Runs, Texture::Constant, Texture::Few];
             let texture = textures[draw.below(textures.len())];
-            batches.push(fit(draw.batch(&schema, rows, nulls, texture), version));
+            // Cut out of a larger one, so that nothing begins at 0.
+            let (before, after) = (draw.below(4), draw.below(4));
+            let whole = draw.batch(&schema, before + rows + after, nulls, texture);
+            batches.push(fit(whole, version).slice(before, rows));
         }
         let file = |ending: &str| place.join(format!("{index}.{ending}"));
         Self { schema, batches, version, pages: draw.chance(50), lance: file("lance"), arrow: file("arrow") }

@@ -27,6 +27,8 @@ pub(super) struct Step {
     pub(super) name: String,
     /// Whether its schema admits nulls.
     pub(super) nullable: bool,
+    /// Whether it is a struct with members that must not be null.
+    pub(super) strict: bool,
     /// What it is.
     pub(super) nesting: Nesting,
 }
@@ -104,7 +106,11 @@ impl Walk<'_> {
             return Err(refuse(&name, &format!("more than {MAX_NESTING} types within each other")));
         }
         refuse_extensions(field, &name)?;
-        let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), nesting };
+        let strict = match field.data_type() {
+            DataType::Struct(members) => members.iter().any(|member| !member.is_nullable()),
+            _ => false,
+        };
+        let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), strict, nesting };
         let first = self.paths.len();
         match field.data_type() {
             DataType::Struct(members) if !members.is_empty() => {
