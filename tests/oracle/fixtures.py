@@ -613,6 +613,30 @@ def legacy_blobs(rows=30):
     return [blob, field("id", pa.int32())], [[pa.array(values, pa.large_binary()), pa.array(range(rows), pa.int32())]]
 
 
+@case(has=["BlobLayout", "PackedStruct"], data_cache_bytes=1)
+def blobs(rows=60):
+    """Nulls in some pages only, and blobs in structs that are null."""
+    blob = field("blob", pa.large_binary(), blob="true")
+    pair = pa.struct([blob, pa.field("n", pa.int8())])
+    batches = []
+    for page in range(3):
+        ids = range(page * rows // 3, (page + 1) * rows // 3)
+        values = [None if page == 1 and at % 7 == 3 else b"" if at % 7 == 5 else bytes([at]) * (at + 1) for at in ids]
+        pairs = [None if page == 2 and at % 5 == 1 else {"blob": value, "n": at} for at, value in zip(ids, values)]
+        batches.append([pa.array(values, pa.large_binary()), pa.array(pairs, pair)])
+    return [blob, field("pair", pair)], batches
+
+
+@case(versions=["2.2"], has=["VariablePackedStruct"])
+def packed_texts(rows=60):
+    inner = [pa.field("id", pa.uint16(), False), pa.field("text", pa.string(), False), pa.field("v", pa.list_(pa.int8(), 2), False)]
+    values = [None if at % 9 == 4 else {"id": at, "text": "t" * (at % 5), "v": [at, -at]} for at in range(rows)]
+    packed = field("packed", pa.struct(inner), packed="true")
+    item = pa.field("item", packed.type, metadata=packed.metadata)
+    lists = [None if at % 7 == 2 else values[: at % 4] for at in range(rows)]
+    return [packed, field("packs", pa.list_(item))], [[pa.array(values, packed.type), pa.array(lists, pa.list_(item))]]
+
+
 @case(versions=LEGACY, has=["List"], data_cache_bytes=1)
 def legacy_pages(rows=160):
     """Several pages a column: other encodings in each, and lists that start anew."""

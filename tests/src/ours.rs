@@ -187,17 +187,22 @@ pub fn none_wrong(wrong: Vec<String>) {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), shown.join("\n"));
 }
 
+/// How batches of `table` look.
+fn batch_schema(table: &Table) -> SchemaRef {
+    arrow(&table.schema().with_blob_descriptions())
+}
+
 /// All live rows of `table` as [`same::whole`] gives them.
 pub async fn scan_table(table: &Table) -> Result<RecordBatch, String> {
     let stream = table.scan(lance_table::ScanOptions::default()).map_err(|error| error.to_string())?;
     let batches: Vec<_> = stream.try_collect().await.map_err(|error| error.to_string())?;
-    same::whole(&table.arrow_schema(), &batches)
+    same::whole(&batch_schema(table), &batches)
 }
 
 /// Live rows of `table`, by position.
 pub async fn take_table(table: &Table, rows: &[u64]) -> Result<RecordBatch, String> {
     let batch = table.take(rows, None, false).await.map_err(|error| error.to_string())?;
-    same::whole(&table.arrow_schema(), &[batch])
+    same::whole(&batch_schema(table), &[batch])
 }
 
 /// Scans `table` and takes `rows` of it, and compares both with `expected`, which is from [`same::whole`].

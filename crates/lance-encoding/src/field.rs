@@ -3,6 +3,8 @@
 use arrow_schema::{DataType, Field};
 use lance_footer::FormatError;
 
+use crate::blob::are_descriptions;
+
 /// Types within types, from the field down to the leaf; more are refused before they exhaust the stack.
 pub(crate) const MAX_NESTING: usize = 100;
 
@@ -19,11 +21,11 @@ pub(crate) fn member_name(parent: &str, child: &Field) -> String {
 
 /// How many physical columns `field` has: one a leaf, and at least one.
 ///
-/// Leaves are primitives, strings, dictionaries, fixed-size lists of primitives, packed structs and structs
-/// without members. Columns of a field are numbered in depth-first order.
+/// Leaves are primitives, strings, dictionaries, fixed-size lists of primitives, packed structs, descriptions of blobs
+/// and structs without members. Columns of a field are numbered in depth-first order.
 pub fn leaf_count(field: &Field) -> usize {
     match field.data_type() {
-        DataType::Struct(members) if !members.is_empty() && !is_packed(field) => {
+        DataType::Struct(members) if !members.is_empty() && !is_packed(field) && !describes_blobs(field) => {
             members.iter().map(|member| leaf_count(member)).sum()
         }
         DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => leaf_count(item),
@@ -41,6 +43,12 @@ pub fn is_packed(field: &Field) -> bool {
     let metadata = field.metadata();
     matches!(field.data_type(), DataType::Struct(_))
         && ["lance-encoding:packed", "packed"].iter().any(|key| metadata.get(*key).is_some_and(truthy))
+}
+
+/// Whether `field` says where blobs are: a struct of `position` and `size`, marked as the blobs themselves are.
+pub fn describes_blobs(field: &Field) -> bool {
+    let members = matches!(field.data_type(), DataType::Struct(members) if are_descriptions(members));
+    members && field.metadata().contains_key("lance-encoding:blob")
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 
 #![cfg_attr(test, allow(clippy::cast_possible_truncation))]
 
+mod blob;
 mod block;
 mod bounds;
 mod codec;
@@ -18,6 +19,7 @@ mod field;
 mod kernel;
 mod layers;
 mod legacy;
+mod load;
 mod order;
 mod paged;
 pub mod proto;
@@ -31,7 +33,7 @@ mod validity;
 mod values;
 mod writer;
 
-pub use field::{is_packed, leaf_count};
+pub use field::{describes_blobs, is_packed, leaf_count};
 pub use layers::{Layer, Levels, Numbering};
 pub use reader::{FieldReader, Loaded, is_text_as_list, open_field};
 pub use settings::Compression;

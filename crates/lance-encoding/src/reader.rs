@@ -46,8 +46,8 @@ pub trait Loaded: Send + Sync {
 /// A reader of `field`, which is stored in `columns` of a file of `version`: those of its leaves in depth-first order,
 /// and in version 2.0 also its own and those of all that is between, parents first.
 ///
-/// The field's type says what is made of a blob column of version 2.0: a large binary has the values, a struct of
-/// `position` and `size` where they lie in the file.
+/// The field's type says what is made of a blob column: a large binary has the values, a struct of `position` and `size`
+/// where they lie in the file.
 pub fn open_field(field: &Field, columns: &[Arc<Column>], version: Version) -> Result<Arc<dyn FieldReader>> {
     match version {
         Version::V2_0 => crate::legacy::read::open_field(field, columns),

@@ -1,6 +1,7 @@
 //! The schema of a file: fields with ids, to and from Arrow and the stored messages.
 
 mod arrow;
+mod blob;
 mod field;
 mod logical_type;
 mod project;

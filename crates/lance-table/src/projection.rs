@@ -27,6 +27,8 @@ impl Projection {
             None => schema.clone(),
             Some(columns) => schema.project(columns)?,
         };
+        // Of large values people want few, and these by themselves.
+        let schema = schema.with_blob_descriptions();
         let arrow_schema = schema.to_arrow();
         let arrow_schema = if with_row_id {
             let mut fields = arrow_schema.fields().to_vec();

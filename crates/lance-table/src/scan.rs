@@ -54,7 +54,7 @@ impl Default for ScanOptions {
 
 impl Table {
     /// A stream of the rows that are not deleted, in the order of the manifest. It reads nothing before it is
-    /// polled, and no row that is skipped.
+    /// polled, and no row that is skipped. Of blobs it has where they are, as [`Schema::with_blob_descriptions`] says.
     ///
     /// An error if a column is unknown.
     pub fn scan(&self, options: ScanOptions) -> Result<BoxStream<'static, Result<RecordBatch>>> {

@@ -104,7 +104,7 @@ impl Slot {
             {
                 return Err(corrupt(format!("{} bytes, but the manifest says {size}", source.size())));
             }
-            let stored = schema.project_ids(|id| file.has(id));
+            let stored = schema.project_ids(|id| file.has(id)).as_stored();
             let empty = stored.fields.is_empty();
             let options = OpenOptions {
                 schema: Some(stored),

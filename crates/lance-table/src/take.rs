@@ -21,7 +21,7 @@ const INLINE_BYTES: u64 = 64 * 1024;
 
 impl Table {
     /// The rows at `rows`, in the order asked, as often as asked. Rows are counted in scan order without
-    /// those that were deleted.
+    /// those that were deleted. Of blobs the batch has where they are, like [`Table::scan`].
     ///
     /// The files of all fragments are read together, round by round. An error if a row is past the end, or a
     /// column is unknown.

@@ -20,7 +20,6 @@ mod encoded;
 mod flat;
 mod leaf;
 mod list;
-mod load;
 mod packed_struct;
 mod parse;
 mod strings;
@@ -35,10 +34,10 @@ use arrow_array::{ArrayRef, UInt32Array};
 use arrow_schema::{DataType, Field};
 use lance_footer::{Column, Join, Machine, Result, Rows};
 
+use crate::load::{Load, map};
 use crate::order::{check_order, check_part, order_part, reorder, unique};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::reader::{FieldReader, Loaded};
-use load::{Load, map};
 use tree::{HeldNode, Node};
 
 /// A reader of `field`, which is stored in `columns`: its own, and those of what is below it in pre-order.

@@ -2,12 +2,13 @@
 //!
 //! ```text
 //! field ── tree of structs and lists
-//!            └ leaf ── pages ── layout: mini-block │ full-zip │ constant
+//!            └ leaf ── pages ── layout: mini-block │ full-zip │ constant │ blob
 //!                                 prepare   lookup table, kept by the page
 //!                                 load      bytes of rows
 //!                                 decode    levels → validity and offsets, values → array
 //! ```
 
+mod blob;
 mod chunk;
 mod chunk_table;
 mod constant;
@@ -29,10 +30,11 @@ use arrow_array::{ArrayRef, UInt32Array};
 use arrow_schema::Field;
 use lance_footer::{Answer, Column, FormatError, Join, Machine, Result, Rows, Step};
 
+use crate::load::Load;
 use crate::order::{check_len, check_order, check_part, order_part, reorder, rows_at, unique};
 use crate::reader::{FieldReader, Loaded};
 use leaf::{DecodedLeaf, LeafBuilder, LeafReader};
-use page::{LoadPage, LoadedPage, Prepare};
+use page::{LoadPage, LoadedPage};
 use tree::Tree;
 use wide::{LoadWide, LoadedWide};
 
@@ -82,8 +84,10 @@ impl FieldReader for StructuralField {
         self.0.check(rows)?;
         let mut machines = vec![];
         for leaf in &self.0.leaves {
-            for (index, ..) in leaf.touched(rows) {
-                machines.extend(leaf.pages.get(index).and_then(|page| page.prepare()));
+            for (index, _, part) in leaf.touched(rows) {
+                if let Some(page) = leaf.pages.get(index) {
+                    machines.extend(page.prepare(&part)?);
+                }
             }
         }
         Ok(match machines.is_empty() {
@@ -143,7 +147,7 @@ impl Opened {
 }
 
 /// Loads the lookup tables of some pages.
-struct PrepareField(Join<Prepare>);
+struct PrepareField(Join<Load<()>>);
 
 impl Machine for PrepareField {
     type Output = ();

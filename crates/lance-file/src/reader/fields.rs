@@ -65,9 +65,10 @@ impl FieldCache {
         let mut indices = vec![];
         let mut columns = vec![];
         for owner in field.column_owners(container.version()) {
-            // A table's schema has the type that people see, the column something else.
+            // A table's schema has the type that people see, the column something else: `Schema::as_stored`.
             if owner.is_blob_v2() && !owner.is_packed() {
-                return Err(FormatError::unsupported(format!("reading blobs ({:?})", owner.name)));
+                let reason = format!("reading the values of blobs of type lance.blob.v2 ({:?})", owner.name);
+                return Err(FormatError::unsupported(reason));
             }
             let index = self.columns.get(&owner.id).copied();
             let column = index.and_then(|index| container.columns.get(usize::try_from(index).ok()?));

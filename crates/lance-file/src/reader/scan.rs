@@ -33,7 +33,8 @@ pub type BatchStream = BoxStream<'static, Result<RecordBatch>>;
 /// How a file is scanned.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
-    /// The fields to read; none for all.
+    /// The fields to read; none for all. Blobs have their values, unless it is made by
+    /// [`Schema::with_blob_descriptions`].
     pub projection: Option<Schema>,
     /// The rows to read, in order; none for all.
     pub rows: Option<Rows>,

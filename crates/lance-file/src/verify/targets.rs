@@ -39,6 +39,7 @@ impl Columns {
     ) -> Self {
         let there = survey.columns.len();
         let VerifyOptions { schema, columns, .. } = options;
+        let schema = schema.map(|schema| schema.as_stored());
         let given = columns.map(|columns| {
             for (id, column) in &columns {
                 if !usize::try_from(*column).is_ok_and(|column| column < there) {

@@ -10,12 +10,12 @@ use std::ops::Range;
 use lance_footer::{FormatError, Result};
 
 use super::flat::{Flat, Pieces, Run};
-use super::load::{Load, map};
 use super::parse::Buffers;
 use crate::bounds;
 use crate::codec::inline_bitpacking::unpack_vector;
 use crate::codec::with_word;
 use crate::kernel::bitpack::{VECTOR, Word};
+use crate::load::{Load, map};
 use crate::proto::array as proto;
 use crate::values::{FixedValues, Values, misfit};
 

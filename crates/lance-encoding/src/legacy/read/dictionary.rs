@@ -13,8 +13,8 @@ use lance_footer::{FormatError, Join, Result};
 
 use super::encoded::{Encoded, Held, count};
 use super::flat::Run;
-use super::load::{Load, map, ready};
 use crate::bounds;
+use crate::load::{Load, map, ready};
 use crate::storage::Storage;
 use crate::values::{Values, misfit};
 

@@ -13,10 +13,10 @@ use arrow_buffer::NullBuffer;
 use bytes::Bytes;
 use lance_footer::{Extent, FormatError, Result, Rows};
 
-use super::load::{Load, and_then, map, ready, slices};
 use super::parse::Buffers;
 use crate::bounds;
 use crate::codec::general::{Decompressor, MAX_LEN, Scheme};
+use crate::load::{Load, and_then, map, ready, slices};
 use crate::proto::array as proto;
 use crate::validity::Validity;
 use crate::values::{Values, misfit};

@@ -8,13 +8,14 @@ use bytes::Bytes;
 use lance_footer::{Column, ColumnKind, FormatError, Join, Page, Result, Rows};
 use prost::Message;
 
-use super::blob::{self, Blobs, HeldBlobs};
+use super::blob::{self, Blobs};
 use super::encoded::{Encoded, Held, push};
 use super::flat::{Flat, Pieces, runs};
-use super::load::{Load, map};
 use super::packed_struct::PackedStruct;
 use super::parse::{self, Buffers};
+use crate::blob::{HeldBlobs, are_descriptions};
 use crate::field::is_packed;
+use crate::load::{Load, map};
 use crate::paged::{Starts, Touched};
 use crate::proto::array::ArrayEncoding;
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
@@ -139,7 +140,7 @@ impl Leaf {
                 Root::Nothing => 0,
                 Root::Values(encoded) => encoded.cost(rows.len(), page.length),
                 Root::Packed(flat) => flat.cost(rows.len(), page.length),
-                Root::Blobs(blobs) => blobs.cost(rows.ranges().first()?.clone())?,
+                Root::Blobs(blobs) => blobs.cost(rows.ranges().first()?)?,
             });
         }
         Some(cost)
@@ -291,12 +292,6 @@ fn check_count(values: usize, rows: usize) -> Result<()> {
         return Ok(());
     }
     Err(FormatError::corrupt("column", format!("{values} values instead of {rows}")))
-}
-
-/// Whether these are the members of what describes a blob.
-fn are_descriptions(members: &arrow_schema::Fields) -> bool {
-    let names = members.iter().map(|member| (member.name().as_str(), member.data_type()));
-    names.eq([("position", &DataType::UInt64), ("size", &DataType::UInt64)])
 }
 
 /// An error of page `number`.

@@ -10,9 +10,9 @@ use lance_footer::{Column, FormatError, Join, Result, Rows};
 
 use super::encoded::{Encoded, push};
 use super::leaf::{at_page, decode_message};
-use super::load::{Load, map};
 use super::parse::{self, Buffers};
 use super::strings::{Ends, load_ends};
+use crate::load::{Load, map};
 use crate::paged::{Starts, Touched};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::validity::Validity;

@@ -16,9 +16,9 @@ use lance_footer::{FormatError, Result};
 
 use super::encoded::{Encoded, push};
 use super::flat::{Flat, Pieces, Run, not_loaded, times};
-use super::load::{Load, and_then, map};
 use crate::bounds;
 use crate::codec::fsst::Symbols;
+use crate::load::{Load, and_then, map};
 use crate::validity::Validity;
 use crate::values::{Offset, Values, VariableValues, misfit};
 

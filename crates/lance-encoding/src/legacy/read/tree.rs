@@ -11,8 +11,8 @@ use lance_footer::{Column, ColumnKind, FormatError, Join, Result, Rows};
 use super::is_text_as_list;
 use super::leaf::{HeldLeaf, Leaf};
 use super::list::{HeldLists, Lists};
-use super::load::{Load, and_then, map};
 use crate::field::{MAX_NESTING, at_member, is_packed, member_name};
+use crate::load::{Load, and_then, map};
 use crate::order::check_part;
 use crate::values::{invalid, list_offsets, misfit};
 

@@ -7,18 +7,21 @@ use bytes::Bytes;
 use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Page, Result, Rows, Step};
 use prost::Message;
 
+use super::blob::Blob;
 use super::constant::Constant;
 use super::full_zip::FullZip;
 use super::leaf::{LeafBuilder, LeafType};
 use super::mini_block::MiniBlock;
+use crate::blob::HeldBlobs;
 use crate::field::at_member;
+use crate::load::Load;
 use crate::proto::{PageLayout, page_layout};
 
 /// Reads one page.
 #[derive(Debug)]
 pub(super) struct PageReader {
-    /// Which page of its column it is.
-    number: usize,
+    /// Which page of its column it is; none if it lies in another page, which tells its place.
+    number: Option<usize>,
     /// Its rows.
     pub(super) rows: u64,
     pub(super) leaf: Arc<LeafType>,
@@ -31,6 +34,7 @@ pub(super) enum Layout {
     MiniBlock(MiniBlock),
     FullZip(FullZip),
     Constant(Constant),
+    Blob(Blob),
     /// The page of a struct without members: nothing is stored, nothing is null.
     EmptyStruct,
 }
@@ -48,6 +52,9 @@ pub(super) enum Held {
         /// Where the records of each row start, one more than there are rows; none if all are as long.
         starts: Option<Vec<usize>>,
     },
+    Blobs(HeldBlobs),
+    /// The rows of the page that lies in this one.
+    Inner(Box<LoadedPage>),
 }
 
 /// Rows of a page whose bytes are in hand.
@@ -61,8 +68,17 @@ pub(super) struct LoadedPage {
 impl PageReader {
     /// Reads `page`, number `number` of a column that holds a leaf of this type.
     pub(super) fn open(page: &Page, number: usize, leaf: Arc<LeafType>) -> Result<Self> {
-        let layout = Layout::open(page, &leaf).map_err(|error| place(error, number, &leaf))?;
-        Ok(Self { number, rows: page.length, leaf, layout })
+        let layout = PageLayout::decode(page.encoding.clone())
+            .map_err(|error| FormatError::corrupt("page layout", format!("not a message: {error}")));
+        let layout = layout.and_then(|layout| Layout::open(layout.layout, page, &leaf));
+        let layout = layout.map_err(|error| place(error, Some(number), &leaf))?;
+        Ok(Self { number: Some(number), rows: page.length, leaf, layout })
+    }
+
+    /// Reads what lies in `page` with a layout of its own and a leaf of this type.
+    pub(super) fn nested(layout: Option<page_layout::Layout>, page: &Page, leaf: LeafType) -> Result<Self> {
+        let layout = Layout::open(layout, page, &leaf)?;
+        Ok(Self { number: None, rows: page.length, leaf: Arc::new(leaf), layout })
     }
 
     /// `error` with the place of the page.
@@ -76,6 +92,7 @@ impl PageReader {
             Layout::MiniBlock(layout) => layout.weight(),
             Layout::FullZip(layout) => layout.weight(),
             Layout::Constant(layout) => layout.weight(),
+            Layout::Blob(layout) => layout.weight(),
             Layout::EmptyStruct => 0,
         }
     }
@@ -86,7 +103,7 @@ impl PageReader {
             Layout::MiniBlock(layout) => layout.table_extents(),
             Layout::FullZip(layout) => layout.table_extents(),
             Layout::Constant(layout) => layout.table_extents(),
-            Layout::EmptyStruct => None,
+            Layout::Blob(_) | Layout::EmptyStruct => None,
         }
     }
 
@@ -95,14 +112,19 @@ impl PageReader {
             Layout::MiniBlock(layout) => layout.fill_table(buffers, self.rows, &self.leaf),
             Layout::FullZip(layout) => layout.fill_table(buffers),
             Layout::Constant(layout) => layout.fill_table(buffers, self.rows, &self.leaf),
-            Layout::EmptyStruct => Ok(()),
+            Layout::Blob(_) | Layout::EmptyStruct => Ok(()),
         }
     }
 
-    /// A machine that loads the lookup table; none if it is there.
-    pub(super) fn prepare(self: &Arc<Self>) -> Option<Prepare> {
-        let fetch = Fetch::new(self.table_extents()?);
-        Some(Prepare { page: Arc::clone(self), fetch })
+    /// A machine that loads the lookup table, as far as `rows` need it; none if it is there.
+    pub(super) fn prepare(self: &Arc<Self>, rows: &Rows) -> Result<Option<Load<()>>> {
+        if let Layout::Blob(layout) = &self.layout {
+            let inner = layout.prepare(rows).map_err(|error| self.place(error))?;
+            let page = Arc::clone(self);
+            return Ok(inner.map(|inner| Box::new(Placed { page, inner }) as Load<()>));
+        }
+        let Some(extents) = self.table_extents() else { return Ok(None) };
+        Ok(Some(Box::new(Prepare { page: Arc::clone(self), fetch: Fetch::new(extents) })))
     }
 
     /// Bytes that `rows` take, once prepared.
@@ -111,6 +133,7 @@ impl PageReader {
             Layout::MiniBlock(layout) => layout.cost(&rows),
             Layout::FullZip(layout) => layout.cost(&rows, self.rows),
             Layout::Constant(layout) => layout.cost(&rows),
+            Layout::Blob(layout) => layout.cost(&rows),
             Layout::EmptyStruct => Some(0),
         }
     }
@@ -125,10 +148,8 @@ impl PageReader {
 }
 
 impl Layout {
-    fn open(page: &Page, leaf: &LeafType) -> Result<Self> {
-        let layout = PageLayout::decode(page.encoding.clone())
-            .map_err(|error| FormatError::corrupt("page layout", format!("not a message: {error}")))?;
-        Ok(match layout.layout {
+    fn open(layout: Option<page_layout::Layout>, page: &Page, leaf: &LeafType) -> Result<Self> {
+        Ok(match layout {
             _ if leaf.is_empty_struct() => Self::EmptyStruct,
             Some(page_layout::Layout::MiniBlockLayout(layout)) => {
                 Self::MiniBlock(MiniBlock::open(&layout, page, leaf)?)
@@ -139,15 +160,14 @@ impl Layout {
             Some(page_layout::Layout::ConstantLayout(layout)) => {
                 Self::Constant(Constant::open(&layout, page, leaf)?)
             }
-            Some(page_layout::Layout::BlobLayout(_)) => {
-                return Err(FormatError::unsupported("the page layout of blobs"));
-            }
+            Some(page_layout::Layout::BlobLayout(layout)) => Self::Blob(Blob::open(*layout, page, leaf)?),
             None => return Err(FormatError::corrupt("page layout", "it is missing or unknown")),
         })
     }
 }
 
-fn place(error: FormatError, number: usize, leaf: &LeafType) -> FormatError {
+fn place(error: FormatError, number: Option<usize>, leaf: &LeafType) -> FormatError {
+    let Some(number) = number else { return error };
     at_member(error.within(format_args!("page {number}")), &leaf.name)
 }
 
@@ -167,6 +187,13 @@ impl LoadedPage {
                 Ok(())
             }
             (Layout::Constant(layout), Held::Nothing) => layout.decode(rows, out),
+            (Layout::Blob(layout), Held::Inner(page)) => layout.decode_descriptions(page, rows, out),
+            (Layout::Blob(layout), Held::Blobs(held)) => {
+                for (range, positions) in rows.ranges().iter().zip(positions(&self.rows, rows)) {
+                    layout.decode(held, range, positions, out)?;
+                }
+                Ok(())
+            }
             (Layout::EmptyStruct, Held::Nothing) => {
                 let count = crate::bounds::size(rows.len(), "page")?;
                 out.levels.append_valid(count);
@@ -235,7 +262,7 @@ impl Fetch {
 
 /// Loads the lookup table of a page.
 #[derive(Debug)]
-pub(super) struct Prepare {
+struct Prepare {
     page: Arc<PageReader>,
     fetch: Fetch,
 }
@@ -255,15 +282,27 @@ impl Machine for Prepare {
     }
 }
 
+/// A machine whose errors name the page.
+struct Placed {
+    page: Arc<PageReader>,
+    inner: Load<()>,
+}
+
+impl Machine for Placed {
+    type Output = ();
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<()>> {
+        self.inner.step(answers).map_err(|error| self.page.place(error))
+    }
+}
+
 /// Loads rows of a page.
-#[derive(Debug)]
 pub(super) struct LoadPage {
     page: Arc<PageReader>,
     rows: Rows,
     state: State,
 }
 
-#[derive(Debug)]
 enum State {
     Start,
     /// Parts of a repetition index that is not kept.
@@ -277,6 +316,7 @@ enum State {
         starts: Option<Vec<usize>>,
         packed: bool,
     },
+    Blobs(Load<Held>),
     Done,
 }
 
@@ -328,6 +368,11 @@ impl LoadPage {
                 };
                 Ok(self.done(Held::Records { bytes, starts }))
             }
+            (State::Start, Layout::Blob(layout)) => {
+                let machine = layout.load(&self.rows)?;
+                self.blobs(machine, answers)
+            }
+            (State::Blobs(machine), _) => self.blobs(machine, answers),
             (State::Start, Layout::Constant(_) | Layout::EmptyStruct) => Ok(self.done(Held::Nothing)),
             (State::Done | State::Index(_), _) => {
                 Err(FormatError::corrupt("step protocol", "a step after the machine was done"))
@@ -337,6 +382,16 @@ impl LoadPage {
 
     fn chunks_there(&mut self, firsts: Vec<usize>, slices: Vec<Bytes>) -> Step<LoadedPage> {
         self.done(Held::Chunks(firsts.into_iter().zip(slices).collect()))
+    }
+
+    fn blobs(&mut self, mut machine: Load<Held>, answers: Vec<Answer>) -> Result<Step<LoadedPage>> {
+        Ok(match machine.step(answers)? {
+            Step::Ready(held) => self.done(held),
+            Step::Fetch(asks) => {
+                self.state = State::Blobs(machine);
+                Step::Fetch(asks)
+            }
+        })
     }
 
     fn records(&mut self, ranges: Vec<Extent>, starts: Option<Vec<usize>>) -> Step<LoadedPage> {

@@ -1,5 +1,7 @@
 //! Whole fields from bytes that were put together by hand, after the examples of the format notes.
 
+mod blobs;
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -37,9 +39,12 @@ impl Pages {
     }
 
     fn open(self, data_type: DataType) -> Result<(Arc<dyn FieldReader>, Bytes)> {
+        self.open_field(&Field::new("x", data_type, true))
+    }
+
+    fn open_field(self, field: &Field) -> Result<(Arc<dyn FieldReader>, Bytes)> {
         let column = Column { kind: ColumnKind::Values, pages: self.pages, buffers: vec![] };
-        let field = Field::new("x", data_type, true);
-        Ok((open_field(&field, &[Arc::new(column)], Version::V2_2)?, self.bytes.into()))
+        Ok((open_field(field, &[Arc::new(column)], Version::V2_2)?, self.bytes.into()))
     }
 }
 

@@ -16,7 +16,7 @@ use lance_footer::{FormatError, Result};
 use super::leaf::{DecodedLeaf, LeafType};
 use super::unravel::Unravelled;
 use crate::bounds;
-use crate::field::{MAX_NESTING, at_member, is_packed, member_name};
+use crate::field::{MAX_NESTING, at_member, describes_blobs, is_packed, member_name};
 use crate::storage::Storage;
 use crate::values::{invalid, list_offsets};
 
@@ -90,7 +90,7 @@ fn build(field: &Field, name: String, path: &mut Path, leaves: &mut Vec<LeafType
     }
     let first = leaves.len();
     match field.data_type() {
-        DataType::Struct(members) if !members.is_empty() && !is_packed(field) => {
+        DataType::Struct(members) if !members.is_empty() && !is_packed(field) && !describes_blobs(field) => {
             path.lists.push(false);
             let members = members
                 .iter()

@@ -4,20 +4,20 @@ use bytes::Bytes;
 use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Ready, Result, Step};
 
 /// A machine of any kind.
-pub(super) type Load<T> = Box<dyn Machine<Output = T>>;
+pub(crate) type Load<T> = Box<dyn Machine<Output = T>>;
 
 /// A machine that is done.
-pub(super) fn ready<T: Send + 'static>(value: T) -> Load<T> {
+pub(crate) fn ready<T: Send + 'static>(value: T) -> Load<T> {
     Box::new(Ready::new(value))
 }
 
 /// The bytes of each of `extents`.
-pub(super) fn slices(extents: Vec<Extent>) -> Load<Vec<Bytes>> {
+pub(crate) fn slices(extents: Vec<Extent>) -> Load<Vec<Bytes>> {
     Box::new(Slices { extents, asked: false })
 }
 
 /// `first`, and then the machine that `next` makes of what it gives.
-pub(super) fn and_then<A: Send + 'static, B: Send + 'static>(
+pub(crate) fn and_then<A: Send + 'static, B: Send + 'static>(
     first: Load<A>,
     next: impl FnOnce(A) -> Result<Load<B>> + Send + 'static,
 ) -> Load<B> {
@@ -25,7 +25,7 @@ pub(super) fn and_then<A: Send + 'static, B: Send + 'static>(
 }
 
 /// What `make` makes of what `first` gives.
-pub(super) fn map<A: Send + 'static, B: Send + 'static>(
+pub(crate) fn map<A: Send + 'static, B: Send + 'static>(
     first: Load<A>,
     make: impl FnOnce(A) -> Result<B> + Send + 'static,
 ) -> Load<B> {
