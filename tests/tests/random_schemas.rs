@@ -10,7 +10,7 @@ use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
 use demilance_tests::types::read_together;
-use demilance_tests::{nested, ours, same, seed, stream};
+use demilance_tests::{nested, ours, same, seed, stream, verified};
 use lance_file::{Alignment, Version};
 use lance_io::Store;
 use serde_json::json;
@@ -101,10 +101,15 @@ fn written_by_the_reference() {
 /// What is wrong with the file of a case when we read it.
 async fn read_by_us(draw: &mut Draw, index: usize, case: &Case) -> Vec<String> {
     let rows = draw.rows(case.expected().num_rows() as u64, 100);
-    let found = match ours::open_path(&case.lance).await {
+    let mut found = match ours::open_path(&case.lance).await {
         Ok(file) => ours::compare(&file, &case.schema, &case.batches, &rows).await,
         Err(error) => vec![error],
     };
+    let (verified, problems) = verified::path(&case.lance).await;
+    found.extend(problems.into_iter().map(|problem| format!("verifying: {problem}")));
+    if verified.rows != case.expected().num_rows() as u64 {
+        found.push(format!("verifying: {} rows", verified.rows));
+    }
     found.into_iter().map(|error| format!("{}: {error}", case.describe(index))).collect()
 }
 

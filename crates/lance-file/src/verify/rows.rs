@@ -13,7 +13,7 @@ pub(super) fn check(survey: &Survey, columns: &Columns, length: Option<u64>, rep
     let mut first = None;
     for index in counting_rows(survey, columns) {
         let Some(column) = survey.column(index) else { continue };
-        let own = column_rows(column);
+        let own = column_rows(column, columns.slots(index));
         let place = || Place { field: columns.path(index), column: Some(index), ..Place::default() };
         match (rows, first) {
             (None, _) => (rows, first) = (Some(own), Some(index)),
@@ -54,9 +54,9 @@ fn counting_rows(survey: &Survey, columns: &Columns) -> Vec<usize> {
     .collect()
 }
 
-/// Sum of the lengths of the pages; too many rows are told elsewhere.
-pub(super) fn column_rows(column: &SurveyedColumn) -> u64 {
-    column.survey.pages.iter().fold(0, |sum: u64, page| sum.saturating_add(page.length))
+/// The rows of all pages, which count as many `slots` a row; too many rows are told elsewhere.
+pub(super) fn column_rows(column: &SurveyedColumn, slots: u64) -> u64 {
+    column.survey.pages.iter().fold(0, |sum: u64, page| sum.saturating_add(page.length / slots))
 }
 
 fn check_priorities(
@@ -66,6 +66,7 @@ fn check_priorities(
     report: &mut Report<'_>,
 ) {
     let Some(column) = column else { return };
+    let slots = columns.slots(index);
     let mut start = 0_u64;
     for (number, page) in column.survey.pages.iter().enumerate() {
         if page.priority != start {
@@ -82,6 +83,6 @@ fn check_priorities(
                 format!("it says that it starts at row {stored}, but {start} rows come before"),
             );
         }
-        start = start.saturating_add(page.length);
+        start = start.saturating_add(page.length / slots);
     }
 }

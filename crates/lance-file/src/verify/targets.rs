@@ -28,6 +28,8 @@ pub(super) struct Owner<'a> {
     pub(super) path: String,
     pub(super) field: &'a Field,
     pub(super) column: usize,
+    /// What the pages of the column count of a row: more than one below fixed-size lists of structs.
+    pub(super) slots: u64,
 }
 
 impl Columns {
@@ -86,7 +88,7 @@ impl Columns {
             let owners = field.column_owners(survey.version()).into_iter().filter_map(|owner| {
                 let column = usize::try_from(*columns.get(&owner.id)?).ok()?;
                 let path = schema.path(owner.id).unwrap_or_else(|| owner.name.clone());
-                Some(Owner { path, field: owner, column })
+                Some(Owner { path, field: owner, column, slots: slots(field, owner.id) })
             });
             Target { field, owners: owners.collect() }
         })
@@ -94,11 +96,28 @@ impl Columns {
 
     /// The dotted path of the field that is read from `column`.
     pub(super) fn path(&self, column: usize) -> Option<String> {
+        self.stored_in(column).and_then(|(schema, id)| schema.path(id))
+    }
+
+    /// What the pages of `column` count of a row.
+    pub(super) fn slots(&self, column: usize) -> u64 {
+        let Some((schema, id)) = self.stored_in(column) else { return 1 };
+        let field = schema.fields.iter().find(|field| field.slots_of(id).is_some());
+        field.map_or(1, |field| slots(field, id))
+    }
+
+    /// The id of the field that is read from `column`, and the schema that it is of.
+    fn stored_in(&self, column: usize) -> Option<(&Schema, i32)> {
         self.read.iter().find_map(|(schema, columns)| {
             let stored = columns.iter().find(|(_, stored)| usize::try_from(**stored) == Ok(column))?;
-            schema.path(*stored.0)
+            Some((schema, *stored.0))
         })
     }
+}
+
+/// What a row of `field` has of the field with this id, which lies below it; lists of no length are told elsewhere.
+fn slots(field: &Field, id: i32) -> u64 {
+    field.slots_of(id).unwrap_or(1).max(1)
 }
 
 /// What a column holds does not depend on who is asked. Names and ids may: they are the table's.

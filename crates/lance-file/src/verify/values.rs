@@ -157,7 +157,8 @@ impl Values<'_> {
         let mut said: Option<String> = None;
         for (number, page) in column.survey.pages.iter().enumerate() {
             let first = start;
-            start = start.saturating_add(page.length);
+            let rows = page.length / owner.slots;
+            start = start.saturating_add(rows);
             let Some(page) = &page.page else {
                 broken.push(first..start);
                 continue;
@@ -165,13 +166,13 @@ impl Values<'_> {
             let bytes = stored(std::slice::from_ref(page));
             let only = Column { kind, pages: vec![page.clone()], buffers: column.survey.buffers.clone() };
             let mapping = HashMap::from([(owner.field.id, 0)]);
-            let failures = match open(self.survey, field, mapping, vec![Arc::new(only)], page.length) {
+            let failures = match open(self.survey, field, mapping, vec![Arc::new(only)], rows) {
                 Ok(reader) => {
-                    let spans = spans(0..page.length, bytes, self.survey.version());
+                    let spans = spans(0..rows, bytes, self.survey.version());
                     let bytes = if counted { bytes } else { 0 };
                     Reading::new(self.source, &reader, field).read(&spans, bytes, report).await
                 }
-                Err(error) => vec![Failure::new(0..page.length, format_problem(&error))],
+                Err(error) => vec![Failure::new(0..rows, format_problem(&error))],
             };
             for failure in failures {
                 let rows = first.saturating_add(failure.rows.start)..first.saturating_add(failure.rows.end);
@@ -199,7 +200,7 @@ impl Values<'_> {
     fn spans(&self, bytes: u64) -> Vec<Range<u64>> {
         let version = self.survey.version();
         let pages = match self.first_column() {
-            Some(column) if version == Version::V2_0 => pages_of(column),
+            Some((column, slots)) if version == Version::V2_0 => pages_of(column, slots),
             _ => vec![(0, 0..self.rows())],
         };
         pages.into_iter().flat_map(|(_, rows)| spans(rows, bytes, version)).collect()
@@ -208,7 +209,7 @@ impl Values<'_> {
     /// Where `rows` of a field with one column are.
     fn place(&self, owner: &Owner<'_>, rows: &Range<u64>) -> Place {
         let column = self.survey.column(owner.column);
-        let pages = column.map(pages_of).unwrap_or_default();
+        let pages = column.map(|column| pages_of(column, owner.slots)).unwrap_or_default();
         let page = pages.into_iter().find(|(_, page)| page.contains(&rows.start) && rows.end <= page.end);
         let page = page.map(|(number, _)| number);
         let stored = page.and_then(|number| column?.survey.pages.get(number)?.page.as_ref());
@@ -223,11 +224,13 @@ impl Values<'_> {
 
     /// Rows of the field, as its first column has them.
     fn rows(&self) -> u64 {
-        self.first_column().map_or(0, column_rows)
+        self.first_column().map_or(0, |(column, slots)| column_rows(column, slots))
     }
 
-    fn first_column(&self) -> Option<&SurveyedColumn> {
-        self.survey.column(self.target.owners.first()?.column)
+    /// The first column, and what its pages count of a row.
+    fn first_column(&self) -> Option<(&SurveyedColumn, u64)> {
+        let owner = self.target.owners.first()?;
+        Some((self.survey.column(owner.column)?, owner.slots))
     }
 }
 
@@ -262,11 +265,11 @@ fn without_page(reason: &str) -> String {
 }
 
 /// The pages that have rows, by number.
-fn pages_of(column: &SurveyedColumn) -> Vec<(usize, Range<u64>)> {
+fn pages_of(column: &SurveyedColumn, slots: u64) -> Vec<(usize, Range<u64>)> {
     let mut start = 0_u64;
     let pages = column.survey.pages.iter().enumerate().map(|(number, page)| {
         let first = start;
-        start = start.saturating_add(page.length);
+        start = start.saturating_add(page.length / slots);
         (number, first..start)
     });
     pages.filter(|(_, rows)| !rows.is_empty()).collect()
