@@ -17,6 +17,7 @@ pub(crate) mod inline_bitpacking;
 pub(crate) mod out_of_line_bitpacking;
 pub(crate) mod packed_struct;
 mod picks;
+mod place;
 pub(crate) mod rle;
 pub(crate) mod variable;
 pub(crate) mod variable_packed_struct;
@@ -24,6 +25,7 @@ pub(crate) mod variable_packed_struct;
 use lance_footer::{FormatError, Result};
 
 pub(crate) use picks::Picks;
+pub(crate) use place::Place;
 
 use crate::kernel::bitpack::{VECTOR, Word};
 use crate::proto::CompressiveEncoding;
@@ -64,9 +66,11 @@ pub(crate) enum Codec {
 }
 
 impl Codec {
-    /// The codec that a page layout describes. An error if there is none.
-    pub(crate) fn parse(encoding: Option<&CompressiveEncoding>) -> Result<Self> {
-        parse_nested(encoding, 0)
+    /// The codec that a page layout describes for `place`. An error if there is none, or one that does not belong there.
+    pub(crate) fn parse(encoding: Option<&CompressiveEncoding>, place: Place) -> Result<Self> {
+        let codec = parse_nested(encoding, 0)?;
+        codec.check_place(place)?;
+        Ok(codec)
     }
 
     /// Whether it gives values of shape `storage`.
@@ -128,9 +132,6 @@ impl Codec {
             (Self::General(general), buffers) => general.decode_mini_block(buffers, picks, out),
             (Self::PackedStruct(packed), [buffer]) => packed.decode(buffer, picks, out),
             (Self::Constant(constant), []) => constant.decode(picks.len(), out),
-            (Self::OutOfLineBitpacking(_) | Self::VariablePackedStruct(_), _) => {
-                Err(FormatError::corrupt("chunk", format!("{} is not for chunks", self.name())))
-            }
             _ => Err(FormatError::corrupt(
                 "chunk",
                 format!(
@@ -247,6 +248,9 @@ fn parse_nested(encoding: Option<&CompressiveEncoding>, depth: usize) -> Result<
     let nested = |encoding: &Option<Box<CompressiveEncoding>>| parse_nested(encoding.as_deref(), depth + 1);
     Ok(match compression.ok_or_else(|| corrupt("a codec is missing or unknown"))? {
         Compression::Flat(flat) => Codec::Flat(Flat::parse(flat)?),
+        Compression::Variable(variable) if variable.values.is_some() => {
+            return Err(FormatError::unsupported("compressed bytes of strings"));
+        }
         Compression::Variable(variable) => Codec::Variable(Variable::parse(&nested(&variable.offsets)?)?),
         Compression::Constant(constant) => Codec::Constant(Constant::parse(constant)),
         Compression::InlineBitpacking(packed) => Codec::InlineBitpacking(InlineBitpacking::parse(packed)?),
@@ -334,7 +338,7 @@ mod tests {
                 }))),
             };
         }
-        assert!(Codec::parse(Some(&encoding)).is_ok());
+        assert!(Codec::parse(Some(&encoding), Place::Chunks).is_ok());
         let one_more = proto::FixedSizeList {
             items_per_value: 1,
             has_validity: false,
@@ -342,7 +346,7 @@ mod tests {
         };
         let one_more =
             CompressiveEncoding { compression: Some(Compression::FixedSizeList(Box::new(one_more))) };
-        assert!(Codec::parse(Some(&one_more)).is_err());
-        assert!(Codec::parse(None).is_err());
+        assert!(Codec::parse(Some(&one_more), Place::Chunks).is_err());
+        assert!(Codec::parse(None, Place::Chunks).is_err());
     }
 }

@@ -215,7 +215,7 @@ pub(crate) mod tests {
             start += count;
         }
         // What is said of a page is complete only when all of it is written.
-        let codec = Codec::parse(Some(&chunks.encoding())).unwrap();
+        let codec = Codec::parse(Some(&chunks.encoding()), crate::codec::Place::Chunks).unwrap();
         assert!(codec.fits(storage));
         assert_eq!(codec.mini_block_buffers(), chunks.buffers());
         let mut out = Values::new(storage);

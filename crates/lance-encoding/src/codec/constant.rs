@@ -1,6 +1,6 @@
 //! Constant: all values are the same, and none is stored.
 //!
-//! Met as the innermost codec of a fixed-size list whose items are all null: no bytes, the message has no
+//! It stands in full-zip pages only. Met as the innermost codec of a fixed-size list whose items are all null: no bytes, the message has no
 //! value. These items can be fixed-size lists themselves, whose items then have no codec.
 
 use bytes::Bytes;
@@ -23,7 +23,7 @@ impl Constant {
     }
 
     /// Whether it can hold values of shape `storage`.
-    pub(super) fn fits(&self, storage: &Storage) -> bool {
+    pub(crate) fn fits(&self, storage: &Storage) -> bool {
         match (&self.value, storage) {
             (None, storage) => matches!(storage, Storage::Fixed { .. } | Storage::List { .. }),
             (Some(value), Storage::Fixed { bits }) => bits % 8 == 0 && value.len() == bits / 8,
@@ -32,7 +32,7 @@ impl Constant {
     }
 
     /// Appends `count` times the value.
-    pub(super) fn decode(&self, count: usize, out: &mut Values) -> Result<()> {
+    pub(crate) fn decode(&self, count: usize, out: &mut Values) -> Result<()> {
         match (&self.value, out) {
             (None, out) => out.append_fillers(count),
             (Some(value), Values::Fixed(values)) => values.append_repeated(value, count),

@@ -16,6 +16,7 @@ use std::ops::Range;
 use arrow_buffer::{Buffer, NullBuffer};
 use lance_footer::{FormatError, Result};
 
+use super::constant::Constant;
 use super::flat::{encoding as flat, write_bits};
 use super::{Codec, Picks, corrupt};
 use crate::block::Block;
@@ -68,7 +69,7 @@ impl FixedSizeList {
         bytes.ok_or_else(|| corrupt("a fixed-size list that is too large"))
     }
 
-    pub(super) fn decode_mini_block(&self, buffers: &[&[u8]], picks: &Picks, out: &mut Values) -> Result<()> {
+    pub(crate) fn decode_mini_block(&self, buffers: &[&[u8]], picks: &Picks, out: &mut Values) -> Result<()> {
         let Values::List(lists) = out else { return Err(misfit("lists")) };
         let items = picks.times(self.len)?;
         let rest = match buffers.split_first() {
@@ -79,13 +80,18 @@ impl FixedSizeList {
                 rest
             }
             _ if self.has_validity => return Err(corrupt("a fixed-size list without its bitmap")),
-            _ => {
-                lists.validity.push_valid(items.len());
-                buffers
-            }
+            _ => buffers,
         };
         lists.count += picks.len();
-        self.items.decode_mini_block(rest, &items, &mut lists.items)
+        // First what may be refused: validity takes memory too.
+        self.items.decode_mini_block(rest, &items, &mut lists.items)?;
+        match &*self.items {
+            _ if self.has_validity => {}
+            // Items without a value and without a bitmap, as older writers stored them.
+            Codec::Constant(Constant { value: None }) => lists.validity.push_null(items.len()),
+            _ => lists.validity.push_valid(items.len()),
+        }
+        Ok(())
     }
 
     /// Appends one value of a full-zip page.

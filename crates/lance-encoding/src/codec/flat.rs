@@ -8,9 +8,9 @@
 use std::ops::Range;
 
 use arrow_buffer::BooleanBuffer;
-use lance_footer::Result;
+use lance_footer::{FormatError, Result};
 
-use super::{Picks, corrupt};
+use super::Picks;
 use crate::block::{Block, Parts};
 use crate::bounds;
 use crate::kernel::bitpack::Word;
@@ -30,7 +30,7 @@ pub(crate) struct Flat {
 impl Flat {
     pub(super) fn parse(flat: &proto::Flat) -> Result<Self> {
         if flat.data.is_some() {
-            return Err(corrupt("compressed flat data"));
+            return Err(FormatError::unsupported("compressed flat values"));
         }
         Ok(Self { bits: bounds::size(flat.bits_per_value, "codec")? })
     }

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use lance_footer::{FormatError, Result};
 
-use super::{Picks, corrupt, with_word, word_bits};
+use super::{Picks, with_word, word_bits};
 use crate::block::Parts;
 use crate::bounds;
 use crate::kernel::bitpack::{VECTOR, Word, packed_words};
@@ -29,7 +29,7 @@ pub(crate) struct InlineBitpacking {
 impl InlineBitpacking {
     pub(super) fn parse(packed: &proto::InlineBitpacking) -> Result<Self> {
         if packed.values.is_some() {
-            return Err(corrupt("compressed bit packing"));
+            return Err(FormatError::unsupported("compressed bit packing"));
         }
         Ok(Self { bits: word_bits(packed.uncompressed_bits_per_value)? })
     }

@@ -21,7 +21,7 @@ use lance_footer::{Cursor, Extent, FormatError, Page, Result, Rows};
 use super::leaf::{LeafBuilder, LeafType};
 use super::unravel::Entries;
 use crate::bounds;
-use crate::codec::Codec;
+use crate::codec::{Codec, Place};
 use crate::kernel::bitpack::Word;
 use crate::layers::Numbering;
 use crate::proto::ConstantLayout;
@@ -76,7 +76,9 @@ impl Constant {
         leaf.check_layers(&numbering)?;
         let stream = |extent: Extent, encoding: &Option<_>, count: u64| {
             let codec = match encoding {
-                Some(encoding) => Some((Codec::parse(Some(encoding))?, bounds::size(count, "levels")?)),
+                Some(encoding) => {
+                    Some((Codec::parse(Some(encoding), Place::Levels)?, bounds::size(count, "levels")?))
+                }
                 None => None,
             };
             Ok(Stream { extent, codec })

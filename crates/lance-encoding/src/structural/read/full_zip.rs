@@ -18,11 +18,10 @@ use bytes::Bytes;
 use lance_footer::{Extent, FormatError, Page, Result, Rows};
 
 use super::leaf::{LeafBuilder, LeafType};
-use super::records::{Control, Strings, read_fixed, read_strings};
+use super::records::{Control, FixedValue, Strings, read_fixed, read_strings};
+use super::unravel::Entries;
 use crate::bounds;
-use crate::codec::Codec;
-use crate::codec::fixed_size_list::FixedSizeList;
-use crate::codec::packed_struct::PackedStruct;
+use crate::codec::{Codec, Place};
 use crate::layers::Numbering;
 use crate::proto::FullZipLayout;
 use crate::proto::full_zip_layout::Details;
@@ -50,19 +49,6 @@ pub(super) enum Records {
     Strings(Strings),
 }
 
-/// How a value of fixed width is stored.
-#[derive(Debug)]
-pub(super) enum FixedValue {
-    /// As in memory.
-    Plain,
-    /// A truth value, in a byte.
-    Bool,
-    /// A list with validity of its items.
-    Items(FixedSizeList),
-    /// The members of a struct.
-    Packed(PackedStruct),
-}
-
 #[derive(Debug)]
 struct Index {
     extent: Extent,
@@ -80,7 +66,11 @@ impl FullZip {
         if control.has_repetition() != (numbering.max_repetition() > 0) && page.length > 0 {
             return Err(corrupt("repetition levels and lists do not go together"));
         }
-        let codec = Codec::parse(layout.value_compression.as_ref())?;
+        let place = match layout.details {
+            Some(Details::BitsPerValue(_)) => Place::FixedRecords,
+            _ => Place::Records,
+        };
+        let codec = Codec::parse(layout.value_compression.as_ref(), place)?;
         let records = match layout.details {
             Some(Details::BitsPerValue(bits)) => Records::fixed(codec, bits, leaf)?,
             Some(Details::BitsPerOffset(bits)) => Records::strings(codec, bits, leaf)?,
@@ -233,6 +223,12 @@ impl FullZip {
                 out.levels.append_valid(positions.len());
                 out.values.append_shared(bytes, positions.len(), self.alignment)
             }
+            // Nothing is stored of them, but that there are as many rows.
+            Records::Fixed { bytes: 0, value } if self.control.bytes() == 0 => {
+                let entries = Entries { repetition: Err(positions.len()), definition: None };
+                value.append_levels(&self.numbering, entries, &mut out.levels)?;
+                value.append(&[], positions.len(), &mut out.values)
+            }
             Records::Fixed { bytes: width, value } => {
                 read_fixed(&bytes, &self.control, &self.numbering, *width, value, out)
             }
@@ -314,6 +310,7 @@ impl Records {
             (Codec::PackedStruct(packed), storage) if Codec::PackedStruct(packed.clone()).fits(storage) => {
                 (packed.bytes, FixedValue::Packed(packed))
             }
+            (Codec::Constant(constant), storage) if constant.fits(storage) => (0, FixedValue::Same(constant)),
             (codec, _) => {
                 return Err(corrupt(format!("{} values of type {}", codec.name(), leaf.data_type)));
             }

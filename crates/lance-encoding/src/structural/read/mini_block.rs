@@ -19,7 +19,7 @@ use super::leaf::{LeafBuilder, LeafType};
 use super::unravel::Entries;
 use crate::bounds;
 use crate::codec::dictionary::Dictionary;
-use crate::codec::{Codec, Picks, with_word};
+use crate::codec::{Codec, Picks, Place, with_word};
 use crate::kernel::bitpack::Word;
 use crate::layers::Numbering;
 use crate::proto::MiniBlockLayout;
@@ -63,8 +63,9 @@ impl MiniBlock {
     pub(super) fn open(layout: &MiniBlockLayout, page: &Page, leaf: &LeafType) -> Result<Self> {
         let numbering = Numbering::from_proto(&layout.layers)?;
         leaf.check_layers(&numbering)?;
-        let levels =
-            |encoding: &Option<_>| encoding.as_ref().map(|encoding| Codec::parse(Some(encoding))).transpose();
+        let levels = |encoding: &Option<_>| {
+            encoding.as_ref().map(|encoding| Codec::parse(Some(encoding), Place::Levels)).transpose()
+        };
         let (repetition, definition) = (levels(&layout.rep_compression)?, levels(&layout.def_compression)?);
         if repetition.is_some() != (numbering.max_repetition() > 0) {
             return Err(corrupt(match repetition {
@@ -78,7 +79,7 @@ impl MiniBlock {
                 layout.num_items, page.length
             )));
         }
-        let values = Codec::parse(layout.value_compression.as_ref())?;
+        let values = Codec::parse(layout.value_compression.as_ref(), Place::Chunks)?;
         let buffers = bounds::size(layout.num_buffers, "page layout")?;
         if buffers != values.mini_block_buffers() {
             return Err(corrupt(format!("{buffers} value buffers of {}", values.name())));
@@ -91,7 +92,7 @@ impl MiniBlock {
         let (words, chunks) = (next("chunk words")?, next("chunks")?);
         let dictionary = match &layout.dictionary {
             Some(encoding) => {
-                let codec = Codec::parse(Some(encoding))?;
+                let codec = Codec::parse(Some(encoding), Place::Dictionary)?;
                 let items = bounds::size(layout.num_dictionary_items, "page layout")?;
                 Some(DictionaryBuffer::new(codec, items, next("dictionary")?, &values)?)
             }

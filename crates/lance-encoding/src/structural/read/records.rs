@@ -2,10 +2,12 @@
 
 use lance_footer::{FormatError, Result};
 
-use super::full_zip::FixedValue;
 use super::leaf::LeafBuilder;
-use super::unravel::Entries;
+use super::unravel::{Entries, Unraveler};
 use crate::bounds;
+use crate::codec::constant::Constant;
+use crate::codec::fixed_size_list::FixedSizeList;
+use crate::codec::packed_struct::PackedStruct;
 use crate::codec::{Codec, Picks};
 use crate::layers::Numbering;
 use crate::values::{Values, misfit};
@@ -16,6 +18,21 @@ pub(super) struct Control {
     bits_rep: u32,
     bits_def: u32,
     bytes: usize,
+}
+
+/// How a value of fixed width is stored.
+#[derive(Debug)]
+pub(super) enum FixedValue {
+    /// As in memory.
+    Plain,
+    /// A truth value, in a byte.
+    Bool,
+    /// A list with validity of its items.
+    Items(FixedSizeList),
+    /// The same again and again, or none: it takes no bytes.
+    Same(Constant),
+    /// The members of a struct.
+    Packed(PackedStruct),
 }
 
 /// How strings, or structs that are packed like these, are stored in records.
@@ -79,12 +96,50 @@ impl Control {
         Ok(definition)
     }
 
-    fn append(&self, levels: &Levels, numbering: &Numbering, out: &mut LeafBuilder) -> Result<()> {
-        let entries = Entries {
+    fn entries<'a>(&self, levels: &'a Levels) -> Entries<'a> {
+        Entries {
             repetition: if self.bits_rep > 0 { Ok(&levels.repetition) } else { Err(levels.count) },
             definition: (self.bits_def > 0).then_some(&levels.definition),
+        }
+    }
+}
+
+impl FixedValue {
+    /// Appends `count` values that `bytes` hold.
+    pub(super) fn append(&self, bytes: &[u8], count: usize, out: &mut Values) -> Result<()> {
+        let picks = || Picks::all(count);
+        match (self, out) {
+            (Self::Plain, Values::Fixed(values))
+                if values.width().checked_mul(count) == Some(bytes.len()) =>
+            {
+                values.append(bytes, count);
+                Ok(())
+            }
+            (Self::Plain, values) => values.append_plain(bytes, count),
+            (Self::Bool, Values::Bits(bits)) => {
+                bytes.iter().for_each(|byte| bits.append(*byte != 0));
+                Ok(())
+            }
+            (Self::Bool, _) => Err(misfit("truth values")),
+            (Self::Items(list), values) if bytes.is_empty() => list.decode_mini_block(&[], &picks(), values),
+            (Self::Items(list), values) => list.decode_value(bytes, values),
+            (Self::Same(constant), values) => constant.decode(count, values),
+            (Self::Packed(packed), values) => packed.decode(bytes, &picks(), values),
+        }
+    }
+
+    /// Adds the levels of entries with such values.
+    pub(super) fn append_levels(
+        &self,
+        numbering: &Numbering,
+        entries: Entries<'_>,
+        out: &mut Unraveler,
+    ) -> Result<()> {
+        match self {
+            Self::Same(Constant { value: None }) => out.append_null(numbering, entries)?,
+            _ => out.append(numbering, entries)?,
         };
-        out.levels.append(numbering, entries).map(|_| ())
+        Ok(())
     }
 }
 
@@ -104,16 +159,9 @@ pub(super) fn read_fixed(
             continue;
         }
         let bytes = take(&mut rest, width)?;
-        match (value, &mut out.values) {
-            (FixedValue::Plain, Values::Fixed(values)) if values.width() == width => values.append(bytes, 1),
-            (FixedValue::Plain, values) => values.append_plain(bytes, 1)?,
-            (FixedValue::Bool, Values::Bits(bits)) => bits.append(bytes != [0]),
-            (FixedValue::Bool, _) => return Err(misfit("truth values")),
-            (FixedValue::Items(list), values) => list.decode_value(bytes, values)?,
-            (FixedValue::Packed(packed), values) => packed.decode(bytes, &Picks::all(1), values)?,
-        }
+        value.append(bytes, 1, &mut out.values)?;
     }
-    control.append(&levels, numbering, out)
+    value.append_levels(numbering, control.entries(&levels), &mut out.levels)
 }
 
 /// Reads the records of `rows` rows of strings.
@@ -140,7 +188,7 @@ pub(super) fn read_strings(
             out.values.append_fillers(1)?;
         }
     }
-    control.append(&levels, numbering, out)
+    out.levels.append(numbering, control.entries(&levels)).map(|_| ())
 }
 
 fn take<'a>(rest: &mut &'a [u8], len: usize) -> Result<&'a [u8]> {

@@ -1,6 +1,7 @@
 //! Whole fields from bytes that were put together by hand, after the examples of the format notes.
 
 mod blobs;
+mod rare;
 
 use std::sync::Arc;
 

@@ -116,7 +116,7 @@ mod tests {
                     let block = Block::from_array(&array).unwrap();
                     let Items { count, encoding, bytes } = encode(&block, &settings, &rules).unwrap();
                     assert_eq!(count, array.len());
-                    let codec = Codec::parse(Some(&encoding)).unwrap();
+                    let codec = Codec::parse(Some(&encoding), crate::codec::Place::Dictionary).unwrap();
                     if version == Version::V2_2 && compression == Compression::Lz4 {
                         assert_eq!(codec.name(), name);
                     }
