@@ -131,7 +131,9 @@ impl Draw {
         let lengths: Vec<usize> = (0..rows)
             .map(|row| {
                 let hidden = validity.is_some_and(|validity| validity.is_null(row)) && row % 4 != 0;
-                if hidden { 0 } else { self.below(5) }
+                // Few are so long that their items are on several pages.
+                let longest = if self.chance(1) { 400 } else { 5 };
+                if hidden { 0 } else { self.below(longest) }
             })
             .collect();
         OffsetBuffer::from_lengths(lengths)

@@ -136,7 +136,7 @@ fn written_by_us() {
     });
 
     if let Some(oracle) = Oracle::find("reading our random schemas with the reference") {
-        wrong.splice(..0, read_by_them(&oracle, &cases));
+        wrong.splice(..0, read_by_them(&mut draw, &oracle, &cases));
     }
     ours::none_wrong(wrong);
 }
@@ -145,18 +145,28 @@ fn written_by_us() {
 /// a batch takes rows of both; of its own files too. Row by row it reads them.
 const LOST_COUNT: &str = "Incorrect number of nulls for StructArray";
 
-fn read_by_them(oracle: &Oracle, cases: &[Case]) -> Vec<String> {
+fn read_by_them(draw: &mut Draw, oracle: &Oracle, cases: &[Case]) -> Vec<String> {
     let mut reads = vec![];
     for (index, case) in cases.iter().enumerate() {
         for columns in read_together(&case.schema) {
-            let to = case.arrow.with_extension(format!("{}.arrow", columns[0]));
-            let job = json!({"do": "read_file", "path": case.lance, "to": to, "columns": columns});
-            reads.push((index, case, columns, to, job));
+            let indices: Vec<_> = columns.iter().map(|name| case.schema.index_of(name).unwrap()).collect();
+            let all = case.expected().project(&indices).unwrap();
+            // It takes rows that ascend.
+            let mut rows = draw.rows(all.num_rows() as u64, 40);
+            rows.sort_unstable();
+            rows.dedup();
+            let some = same::rows_at(&all, &rows);
+            let to = |how: &str| case.arrow.with_extension(format!("{how}.{}.arrow", columns[0]));
+            let job = json!({"do": "read_file", "path": case.lance, "to": to("scan"), "columns": columns});
+            let mut take = job.clone();
+            (take["to"], take["rows"]) = (json!(to("take")), json!(rows));
+            reads.push((index, case, to("scan"), job, all));
+            reads.push((index, case, to("take"), take, some));
         }
     }
-    let jobs: Vec<_> = reads.iter().map(|(.., job)| job.clone()).collect();
+    let jobs: Vec<_> = reads.iter().map(|(.., job, _)| job.clone()).collect();
     let mut wrong = vec![];
-    for ((index, case, columns, to, job), mut result) in reads.iter().zip(oracle.run(&jobs)) {
+    for ((index, case, to, job, expected), mut result) in reads.iter().zip(oracle.run(&jobs)) {
         if result.as_ref().is_err_and(|error| error.contains(LOST_COUNT)) {
             println!("{}: read row by row", case.describe(*index));
             let mut job = job.clone();
@@ -165,11 +175,12 @@ fn read_by_them(oracle: &Oracle, cases: &[Case]) -> Vec<String> {
         }
         let outcome = result.and_then(|_| {
             let (schema, batches) = stream::try_read(to)?;
-            let indices: Vec<_> = columns.iter().map(|name| case.schema.index_of(name).unwrap()).collect();
-            same::check(&same::whole(&schema, &batches)?, &case.expected().project(&indices).unwrap())
+            same::check(&same::whole(&schema, &batches)?, expected)
         });
         wrong.extend(
-            outcome.err().map(|error| format!("{}: by the reference: {error}", case.describe(*index))),
+            outcome
+                .err()
+                .map(|error| format!("{}: by the reference: {error} ({job})", case.describe(*index))),
         );
     }
     wrong
