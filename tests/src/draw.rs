@@ -177,7 +177,9 @@ impl Draw {
         validity: Option<NullBuffer>,
     ) -> ArrayRef {
         let count = 1 + self.below(12);
-        let values = self.array(value, count, Nulls::None, Texture::Random);
+        // A row may be null because its key is, or because the value that its key names is.
+        let nulls = if validity.is_some() && self.chance(30) { Nulls::Some } else { Nulls::None };
+        let values = self.array(value, count, nulls, Texture::Random);
         match key {
             DataType::Int8 => self.keyed::<Int8Type>(values, rows, validity),
             DataType::Int16 => self.keyed::<Int16Type>(values, rows, validity),
