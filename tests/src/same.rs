@@ -89,7 +89,11 @@ pub fn check_array(actual: &ArrayRef, expected: &ArrayRef) -> Result<(), String>
 
 /// The rows of `batch` at `rows`, in this order.
 pub fn rows_at(batch: &RecordBatch, rows: &[u64]) -> RecordBatch {
-    arrow_select::take::take_record_batch(batch, &UInt64Array::from(rows.to_vec())).unwrap()
+    let indices = UInt64Array::from(rows.to_vec());
+    let columns =
+        batch.columns().iter().map(|column| arrow_select::take::take(column, &indices, None).unwrap());
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    RecordBatch::try_new_with_options(batch.schema(), columns.collect(), &options).unwrap()
 }
 
 fn show(array: &ArrayRef, row: usize) -> String {
