@@ -5,7 +5,6 @@
 //! Pages of items end where a page of their lists ends, because lists count from the first item of their page.
 
 mod column;
-mod compression;
 mod dictionary;
 mod list;
 mod packed_struct;

@@ -6,12 +6,12 @@ use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::{DataType, Field};
 use lance_footer::{FormatError, Result};
 
-use super::compression::{self, Compression};
 use super::packed_struct::PackedWriter;
 use super::values::{Buffers, values};
 use super::{check_nulls, dictionary, page};
 use crate::detach::used;
 use crate::field::{at_member, is_packed};
+use crate::settings::{Compression, Settings};
 use crate::storage::Storage;
 use crate::{EncodedPage, PageJob, WriterOptions};
 
@@ -47,7 +47,8 @@ impl ColumnWriter {
                 None
             }
         };
-        let compression = compression::of(field).map_err(|error| at_member(error, &name))?;
+        let settings = Settings::of(field, field, options.compression);
+        let compression = settings.map_err(|error| at_member(error, &name))?.compression;
         let leaf = Leaf { name, data_type: field.data_type().clone(), compression, packed };
         Ok(Self {
             column,

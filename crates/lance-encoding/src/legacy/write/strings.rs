@@ -7,11 +7,12 @@ use arrow_schema::DataType;
 use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
-use super::compression::Compression;
 use super::values::{Buffers, encoding, flat, no_nulls};
-use crate::block::{Block, shared};
+use crate::block::{Block, Offsets, shared};
+use crate::codec::fsst::Trained;
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::{self as proto, ArrayEncoding};
+use crate::settings::Compression;
 
 /// Pages with at least so many rows and fewer distinct strings get a dictionary.
 const DISTINCT: usize = 100;
@@ -50,13 +51,39 @@ pub(super) fn binary(
             None => block,
         });
     }
-    plain(arrays, &blocks, compression, buffers)
+    match compression {
+        Some(Compression::Fsst) => {
+            let block = Block::concat(&blocks)?;
+            match &block {
+                // The reference has symbols for strings with 32-bit offsets only.
+                Block::Variable { offsets: offsets @ Offsets::Small(_), data } if has_bytes(offsets) => {
+                    let trained = Trained::new(offsets, data);
+                    let (ends, data) = trained.encode(offsets, data)?;
+                    let coded = [Block::Variable { offsets: ends, data }];
+                    let binary = Some(Box::new(plain(arrays, &coded, None, buffers)?));
+                    let fsst = proto::Fsst { binary, symbol_table: trained.table() };
+                    Ok(encoding(Kind::Fsst(Box::new(fsst))))
+                }
+                _ => plain(arrays, &[block], None, buffers),
+            }
+        }
+        Some(Compression::Zstd { level }) => plain(arrays, &blocks, Some(Scheme::Zstd(level)), buffers),
+        Some(Compression::Lz4) => plain(arrays, &blocks, Some(Scheme::Lz4), buffers),
+        Some(Compression::None) | None => plain(arrays, &blocks, None, buffers),
+    }
+}
+
+/// How the bytes of strings are compressed.
+#[derive(Debug, Clone, Copy)]
+enum Scheme {
+    Zstd(Option<i32>),
+    Lz4,
 }
 
 fn plain(
     arrays: &[ArrayRef],
     blocks: &[Block],
-    scheme: Option<Compression>,
+    scheme: Option<Scheme>,
     buffers: &mut Buffers,
 ) -> Result<ArrayEncoding> {
     let mut ends = Vec::with_capacity(blocks.iter().map(Block::len).sum());
@@ -82,15 +109,15 @@ fn plain(
     Ok(encoding(Kind::Binary(Box::new(proto::Binary { indices, bytes, null_adjustment }))))
 }
 
-fn bytes(parts: Vec<Bytes>, scheme: Option<Compression>, buffers: &mut Buffers) -> Result<ArrayEncoding> {
+fn bytes(parts: Vec<Bytes>, scheme: Option<Scheme>, buffers: &mut Buffers) -> Result<ArrayEncoding> {
     let size: usize = parts.iter().map(Bytes::len).sum();
     let Some(scheme) = scheme.filter(|_| size <= MOST_COMPRESSED) else {
         return Ok(flat(8, parts, buffers));
     };
     let plain: Vec<u8> = parts.into_iter().flatten().collect();
     let (name, level, compressed) = match scheme {
-        Compression::Lz4 => ("lz4", None, lz4_flex::block::compress_prepend_size(&plain)),
-        Compression::Zstd { level } => {
+        Scheme::Lz4 => ("lz4", None, lz4_flex::block::compress_prepend_size(&plain)),
+        Scheme::Zstd(level) => {
             let frame = zstd::bulk::compress(&plain, level.unwrap_or_default());
             let frame = frame.map_err(|error| FormatError::unsupported(format!("compressing: {error}")))?;
             ("zstd", level, [&(size as u64).to_le_bytes()[..], &frame].concat())
@@ -137,4 +164,8 @@ fn dictionary(arrays: &[ArrayRef], buffers: &mut Buffers) -> Result<Option<Array
     let items = Some(Box::new(binary(&items, None, buffers)?));
     let dictionary = proto::Dictionary { indices, items, num_dictionary_items };
     Ok(Some(encoding(Kind::Dictionary(Box::new(dictionary)))))
+}
+
+fn has_bytes(offsets: &Offsets) -> bool {
+    offsets.at(offsets.len()) > offsets.at(0)
 }

@@ -7,13 +7,13 @@ use arrow_schema::DataType;
 use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
-use super::compression::Compression;
 use super::{dictionary, strings};
 use crate::block::{Block, shared};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::buffer::BufferType;
 use crate::proto::array::nullable::Nullability;
 use crate::proto::array::{self as proto, ArrayEncoding};
+use crate::settings::Compression;
 
 /// The buffers of a page, in the order of their numbers.
 #[derive(Default)]
