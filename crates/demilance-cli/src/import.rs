@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use demilance::Compression;
 use demilance::file::Batches;
 use demilance::footer::{Alignment, Version};
 use demilance::io::Store;
@@ -25,7 +26,8 @@ Examples:
   demilance import episode_0.parquet episode_1.parquet robot.lance
   demilance import data/chunk-000 robot.lance
   demilance import more.csv robot.lance --mode append
-  demilance import frames.parquet frames.lance --align 4096 --max-rows-per-fragment 100000";
+  demilance import frames.parquet frames.lance --align 4096 --max-rows-per-fragment 100000
+  demilance import logs.jsonl logs.lance --compression zstd:9";
 
 /// What the command is told.
 #[derive(Debug, Args)]
@@ -43,6 +45,10 @@ pub(crate) struct Arguments {
     /// Version of the file format [default: 2.2, or that of the table]
     #[arg(long, value_enum, value_name = "VERSION")]
     file_version: Option<FileVersion>,
+    /// What all values are compressed with: none, lz4, zstd or zstd:LEVEL, or fsst, which is for strings only
+    /// [default: what makes them smallest without costing reads much time]
+    #[arg(long, value_name = "SCHEME[:LEVEL]", value_parser = parse_compression)]
+    compression: Option<Compression>,
     /// Bytes to which buffers are aligned; 4096 suits direct I/O
     #[arg(long, value_enum, value_name = "BYTES", default_value_t = Align::Bytes64)]
     align: Align,
@@ -77,6 +83,10 @@ enum Align {
     Bytes64,
     #[value(name = "4096")]
     Bytes4096,
+}
+
+fn parse_compression(text: &str) -> Result<Compression, String> {
+    text.parse()
 }
 
 /// What was written.
@@ -178,6 +188,7 @@ impl Arguments {
                 Align::Bytes4096 => Alignment::Bytes4096,
             },
             max_rows_per_fragment: self.max_rows_per_fragment.unwrap_or(default.max_rows_per_fragment),
+            compression: self.compression,
             checksums: self.checksums,
             ..default
         }

@@ -170,6 +170,49 @@ fn a_table_keeps_the_version_of_its_files() {
 }
 
 #[test]
+fn files_are_compressed_as_asked() {
+    let place = Place::new();
+    let lines = |rows: std::ops::Range<usize>| {
+        let line = |row: usize| format!("{row},\"frame {} of episode {row}, as seen\"\n", row * 7919 % 1000);
+        rows.map(line).collect::<String>()
+    };
+    let wanted = format!("id,text\n{}", lines(0..4000));
+    place.write("a.csv", &wanted);
+    place.write("b.csv", &format!("id,text\n{}", lines(4000..8000)));
+    for version in ["2.0", "2.1", "2.2"] {
+        let pages = |table: &str| {
+            let files = std::fs::read_dir(place.path(&format!("{table}/data"))).unwrap();
+            files
+                .map(|file| place.ok(&format!("inspect {}", file.unwrap().path().display())))
+                .collect::<Vec<_>>()
+        };
+        for (scheme, seen) in [
+            ("none", None),
+            ("fsst", Some("fsst")),
+            ("lz4", Some("scheme lz4")),
+            ("zstd", Some("scheme zstd")),
+            ("zstd:-5", Some("scheme zstd")),
+            ("zstd:15", Some("scheme zstd")),
+        ] {
+            let table = format!("{version}-{}.lance", scheme.replace(':', "-"));
+            place.ok(&format!("import a.csv {table} --file-version {version} --compression {scheme}"));
+            assert_eq!(place.ok(&format!("cat {table} --format csv")), wanted, "{table}");
+            let all = pages(&table).concat();
+            for scheme in ["fsst", "scheme lz4", "scheme zstd"] {
+                assert_eq!(all.contains(scheme), seen == Some(scheme), "{table}: {all}");
+            }
+        }
+        // It is for one import: the next has its own.
+        let table = format!("{version}-zstd.lance");
+        place.ok(&format!("import b.csv {table} --mode append --compression lz4"));
+        let pages = pages(&table);
+        let with = |scheme| pages.iter().filter(|page| page.contains(scheme)).count();
+        assert_eq!((pages.len(), with("scheme zstd"), with("scheme lz4")), (2, 1, 1));
+    }
+    assert!(place.ok("import --help").contains("zstd:LEVEL"));
+}
+
+#[test]
 fn writers_at_the_same_time_count_their_own_rows() {
     let place = Place::new();
     place.write("a.csv", "a\n1\n2\n");
