@@ -82,10 +82,7 @@ impl RawParts {
 
     /// Adds a buffer to the data; where it lies.
     pub fn append(&mut self, buffer: &[u8]) -> u64 {
-        self.data.resize(self.data.len().next_multiple_of(ALIGNMENT), 0);
-        let offset = self.data.len() as u64;
-        self.data.extend(buffer);
-        offset
+        append(&mut self.data, buffer)
     }
 
     /// Puts the file together, with tables and footer that `edit` changed.
@@ -158,6 +155,11 @@ impl Parts {
         self
     }
 
+    /// Adds a buffer to the data; where it lies.
+    pub fn append(&mut self, buffer: &[u8]) -> u64 {
+        append(&mut self.data, buffer)
+    }
+
     /// Puts the file together.
     pub fn file(&self) -> Bytes {
         self.file_with(|_| {})
@@ -211,4 +213,11 @@ impl Parts {
         let (start, len) = (page.buffer_offsets[buffer] as usize, page.buffer_sizes[buffer] as usize);
         &mut self.data[start..start + len]
     }
+}
+
+fn append(data: &mut Vec<u8>, buffer: &[u8]) -> u64 {
+    data.resize(data.len().next_multiple_of(ALIGNMENT), 0);
+    let offset = data.len() as u64;
+    data.extend(buffer);
+    offset
 }

@@ -29,6 +29,8 @@ pub enum ErrorKind {
     Corrupt,
     /// The bytes may be right, but this software does not read or write them.
     Unsupported,
+    /// Decoding takes more memory than the budget allows; fewer rows at once take less.
+    OverBudget,
     /// Another writer was first, and what was to be done does not go together with what it did.
     Conflict,
     /// What was asked for makes no sense, such as an unknown column or a row past the end.
@@ -144,6 +146,7 @@ fn of_io(error: &IoError) -> ErrorKind {
 const fn of_format(error: &FormatError) -> ErrorKind {
     match error {
         FormatError::Corrupt { .. } => ErrorKind::Corrupt,
+        FormatError::OverBudget { .. } => ErrorKind::OverBudget,
         FormatError::Unsupported { .. } => ErrorKind::Unsupported,
     }
 }

@@ -169,15 +169,15 @@ impl Codec {
         }
     }
 
-    /// Appends the string that a record of a full-zip page holds.
-    pub(crate) fn decode_string(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the string that a record of a full-zip page holds, which may have `most` bytes.
+    pub(crate) fn decode_string(&self, bytes: &[u8], out: &mut Vec<u8>, most: usize) -> Result<()> {
         match self {
             Self::Variable(_) => {
                 out.extend_from_slice(bytes);
                 Ok(())
             }
             Self::Fsst(fsst) => fsst.decode_value(bytes, out),
-            Self::General(general) => general.decode_string(bytes, out),
+            Self::General(general) => general.decode_string(bytes, out, most),
             _ => Err(FormatError::corrupt("record", format!("a string of {}", self.name()))),
         }
     }
@@ -188,7 +188,7 @@ impl Codec {
             return Err(FormatError::corrupt("levels", "they do not have 16 bits"));
         }
         if let Self::General(_) = self {
-            let mut values = Values::new(&Storage::Fixed { bits: 16 });
+            let mut values = Values::within(&Storage::Fixed { bits: 16 }, count.saturating_mul(2));
             self.decode_block(bytes, count, &mut values)?;
             let Values::Fixed(values) = values else { return Err(misfit("levels")) };
             return Ok(values.words());

@@ -32,6 +32,30 @@ pub(crate) fn map<A: Send + 'static, B: Send + 'static>(
     and_then(first, |output| Ok(ready(make(output)?)))
 }
 
+/// What `machine` gives, and how many bytes it asked for.
+pub(crate) fn counted<T: Send + 'static>(machine: Load<T>) -> Load<(T, u64)> {
+    Box::new(Counted { machine, read: 0 })
+}
+
+struct Counted<T> {
+    machine: Load<T>,
+    read: u64,
+}
+
+impl<T: Send> Machine for Counted<T> {
+    type Output = (T, u64);
+
+    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Self::Output>> {
+        Ok(match self.machine.step(answers)? {
+            Step::Fetch(asks) => {
+                self.read = asks.iter().map(Ask::bytes).fold(self.read, u64::saturating_add);
+                Step::Fetch(asks)
+            }
+            Step::Ready(output) => Step::Ready((output, self.read)),
+        })
+    }
+}
+
 struct Slices {
     extents: Vec<Extent>,
     asked: bool,

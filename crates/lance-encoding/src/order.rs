@@ -9,7 +9,8 @@ use arrow_buffer::ArrowNativeType;
 use arrow_schema::{ArrowError, DataType};
 use lance_footer::{FormatError, Result, Rows};
 
-use crate::values::{check_unstored, invalid, too_long, too_many_items};
+use crate::budget::{Room, row_bits};
+use crate::values::{invalid, too_long, too_many_items};
 
 /// An array has at most this many rows, so that no stored number alone decides how much memory is taken.
 const MAX_ARRAY_ROWS: u64 = 1 << 31;
@@ -79,11 +80,12 @@ pub(crate) fn rows_at(rows: &Rows, positions: &[u32]) -> Rows {
     Rows::from_indices(&found)
 }
 
-/// The rows of `array` at `indices`, if there are any.
-pub(crate) fn reorder(array: ArrayRef, indices: Option<&UInt32Array>) -> Result<ArrayRef> {
+/// The rows of `array` at `indices`, if there are any. As long as they are made, there are both.
+pub(crate) fn reorder(array: ArrayRef, indices: Option<&UInt32Array>, room: &mut Room) -> Result<ArrayRef> {
     match indices {
         Some(indices) => {
-            check_gather(array.data_type(), indices.len())?;
+            check_gather(array.data_type(), indices.len(), room)?;
+            // Otherwise no row is there twice.
             if indices.len() > array.len() {
                 let mut times = vec![0; array.len()];
                 for index in indices.values() {
@@ -91,7 +93,7 @@ pub(crate) fn reorder(array: ArrayRef, indices: Option<&UInt32Array>) -> Result<
                         *times += 1;
                     }
                 }
-                check_lists(&array, &times)?;
+                room.take(gathered(&array, &times)?, "rows that are taken again")?;
             }
             arrow_select::take::take(&array, indices, None).map_err(|error| match error {
                 ArrowError::OffsetOverflowError(_) => too_long(),
@@ -103,58 +105,93 @@ pub(crate) fn reorder(array: ArrayRef, indices: Option<&UInt32Array>) -> Result<
 }
 
 /// An error if gathering `count` values takes too much memory: it makes an index for each item of a fixed-size list.
-fn check_gather(data_type: &DataType, count: usize) -> Result<()> {
+fn check_gather(data_type: &DataType, count: usize, room: &Room) -> Result<()> {
     match data_type {
         DataType::FixedSizeList(item, len) => {
             let items = count.saturating_mul(usize::try_from(*len).unwrap_or_default());
-            check_unstored(0, items.saturating_mul(size_of::<u32>()))?;
-            check_gather(item.data_type(), items)
+            room.check(items.saturating_mul(size_of::<u32>()), "indices of items")?;
+            check_gather(item.data_type(), items, room)
         }
         DataType::Struct(members) => {
-            members.iter().try_for_each(|member| check_gather(member.data_type(), count))
+            members.iter().try_for_each(|member| check_gather(member.data_type(), count, room))
         }
         _ => Ok(()),
     }
 }
 
-/// An error if lists of 32-bit offsets cannot hold the slots of `array` as many `times` each; to gather them would
-/// panic.
-fn check_lists(array: &ArrayRef, times: &[u64]) -> Result<()> {
+/// Bytes of strings and of what is in lists once the slots of `array` are there as many `times` each; what has a fixed
+/// width is left out, unless it is in lists.
+///
+/// An error if lists of 32-bit offsets cannot hold them; to gather them would panic.
+fn gathered(array: &ArrayRef, times: &[u64]) -> Result<usize> {
     if let Some(structs) = array.as_struct_opt() {
-        return structs.columns().iter().try_for_each(|member| check_lists(member, times));
+        return sum(structs.columns().iter().map(|member| gathered(member, times)));
     }
     if let Some(list) = array.as_fixed_size_list_opt() {
-        // Others have no lists in them.
+        // Others have nothing of variable length in them.
         if let Some(structs) = list.values().as_struct_opt() {
             let len = usize::try_from(list.value_length()).unwrap_or_default();
             let times: Vec<u64> = times.iter().flat_map(|times| std::iter::repeat_n(*times, len)).collect();
-            return structs.columns().iter().try_for_each(|member| check_lists(member, &times));
+            return sum(structs.columns().iter().map(|member| gathered(member, &times)));
         }
-        return Ok(());
+        return Ok(0);
     }
     let entries;
-    let (offsets, items): (Vec<usize>, _) = if let Some(list) = array.as_list_opt::<i32>() {
-        (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
-    } else if let Some(list) = array.as_list_opt::<i64>() {
-        (list.offsets().iter().map(|offset| offset.as_usize()).collect(), list.values())
-    } else if let Some(map) = array.as_map_opt() {
-        entries = Arc::new(map.entries().clone()) as ArrayRef;
-        (map.offsets().iter().map(|offset| offset.as_usize()).collect(), &entries)
-    } else {
-        return Ok(());
+    let (offsets, items): (Vec<usize>, _) = match array.data_type() {
+        DataType::Utf8 | DataType::Binary | DataType::LargeUtf8 | DataType::LargeBinary => {
+            return Ok(total(&string_offsets(array), times));
+        }
+        DataType::List(_) => {
+            let list = array.as_list::<i32>();
+            (positions(list.offsets()), list.values())
+        }
+        DataType::LargeList(_) => {
+            let list = array.as_list::<i64>();
+            (positions(list.offsets()), list.values())
+        }
+        DataType::Map(..) => {
+            let map = array.as_map();
+            entries = Arc::new(map.entries().clone()) as ArrayRef;
+            (positions(map.offsets()), &entries)
+        }
+        _ => return Ok(0),
     };
-    let mut total = 0_u64;
-    let mut times_of_items = vec![0; items.len()];
-    for ((start, end), times) in offsets.iter().zip(offsets.iter().skip(1)).zip(times) {
-        total = total.saturating_add(times.saturating_mul((end - start) as u64));
-        times_of_items.get_mut(*start..*end).unwrap_or_default().fill(*times);
-    }
-    if total > i32::MAX.unsigned_abs().into()
-        && matches!(array.data_type(), DataType::List(_) | DataType::Map(..))
-    {
+    let count = total(&offsets, times);
+    if count > i32::MAX as usize && !matches!(array.data_type(), DataType::LargeList(_)) {
         return Err(too_many_items());
     }
-    check_lists(items, &times_of_items)
+    let mut times_of_items = vec![0; items.len()];
+    for ((start, end), times) in offsets.iter().zip(offsets.iter().skip(1)).zip(times) {
+        times_of_items.get_mut(*start..*end).unwrap_or_default().fill(*times);
+    }
+    let fixed = usize::try_from(row_bits(items.data_type()) / 8).unwrap_or(usize::MAX);
+    Ok(gathered(items, &times_of_items)?.saturating_add(count.saturating_mul(fixed)))
+}
+
+fn sum(mut sizes: impl Iterator<Item = Result<usize>>) -> Result<usize> {
+    sizes.try_fold(0_usize, |sum, size| Ok(sum.saturating_add(size?)))
+}
+
+/// What lies between `offsets`, each part as many `times`.
+fn total(offsets: &[usize], times: &[u64]) -> usize {
+    let parts = offsets.iter().zip(offsets.iter().skip(1)).zip(times);
+    let total = parts.fold(0_u64, |sum, ((start, end), times)| {
+        sum.saturating_add(times.saturating_mul(end.saturating_sub(*start) as u64))
+    });
+    usize::try_from(total).unwrap_or(usize::MAX)
+}
+
+fn string_offsets(array: &ArrayRef) -> Vec<usize> {
+    match array.data_type() {
+        DataType::Utf8 => positions(array.as_string::<i32>().offsets()),
+        DataType::LargeUtf8 => positions(array.as_string::<i64>().offsets()),
+        DataType::Binary => positions(array.as_binary::<i32>().offsets()),
+        _ => positions(array.as_binary::<i64>().offsets()),
+    }
+}
+
+fn positions<O: ArrowNativeType>(offsets: &[O]) -> Vec<usize> {
+    offsets.iter().map(|offset| offset.as_usize()).collect()
 }
 
 #[cfg(test)]
@@ -171,6 +208,27 @@ mod tests {
         assert_eq!(rows_at(&rows, &[0, 2, 3]).iter().collect::<Vec<_>>(), [2, 4, 10]);
     }
 
+    fn any() -> Room {
+        Room::new(u64::MAX)
+    }
+
+    #[test]
+    fn rows_again_and_again_take_room() {
+        let strings =
+            Arc::new(arrow_array::StringArray::from(vec!["x".repeat(1000), String::new()])) as ArrayRef;
+        let indices = UInt32Array::from(vec![0, 1, 0, 0, 1]);
+        let lists = {
+            let field = Field::new("item", DataType::Utf8, true).into();
+            let offsets = arrow_buffer::OffsetBuffer::from_lengths([1, 1]);
+            Arc::new(arrow_array::ListArray::new(field, offsets, Arc::clone(&strings), None)) as ArrayRef
+        };
+        for (array, needed) in [(strings, 3000), (lists, 3000 + 5 * 8)] {
+            assert!(reorder(Arc::clone(&array), Some(&indices), &mut Room::new(needed)).is_ok());
+            let error = reorder(array, Some(&indices), &mut Room::new(needed - 1)).unwrap_err();
+            assert!(matches!(error, FormatError::OverBudget { .. }), "{error}");
+        }
+    }
+
     #[test]
     fn rows_again_and_again_may_be_too_much() {
         let nulls = |count| Arc::new(arrow_array::NullArray::new(count)) as ArrayRef;
@@ -184,10 +242,12 @@ mod tests {
         let outer = list(&[1, 1], Arc::clone(&inner));
         for array in [inner, outer] {
             assert_eq!(
-                reorder(Arc::clone(&array), Some(&UInt32Array::from(vec![1; 4000]))).unwrap().len(),
+                reorder(Arc::clone(&array), Some(&UInt32Array::from(vec![1; 4000])), &mut any())
+                    .unwrap()
+                    .len(),
                 4000
             );
-            let error = reorder(array, Some(&UInt32Array::from(vec![0; 4000]))).unwrap_err();
+            let error = reorder(array, Some(&UInt32Array::from(vec![0; 4000])), &mut any()).unwrap_err();
             assert!(error.to_string().contains("more than 2^31 items"), "{error}");
         }
     }

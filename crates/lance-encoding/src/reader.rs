@@ -7,6 +7,8 @@ use arrow_array::ArrayRef;
 use arrow_schema::Field;
 use lance_footer::{Column, Machine, Result, Rows, Version};
 
+use crate::budget::{Allowance, TableBudget};
+
 /// Reads one top-level field of an open file.
 pub trait FieldReader: Send + Sync {
     /// Rows of the field.
@@ -40,19 +42,29 @@ pub trait Loaded: Send + Sync {
     fn rows(&self) -> u64;
 
     /// Decodes the loaded rows at positions `part`. The array has the type that the field was opened with.
-    fn decode(&self, part: Range<u64>) -> Result<ArrayRef>;
+    ///
+    /// The memory that it takes comes out of `allowance`; an error, [`OverBudget`](lance_footer::FormatError), if that
+    /// is not enough. Fewer rows at once take less.
+    fn decode(&self, part: Range<u64>, allowance: &mut Allowance) -> Result<ArrayRef>;
 }
 
 /// A reader of `field`, which is stored in `columns` of a file of `version`: those of its leaves in depth-first order,
 /// and in version 2.0 also its own and those of all that is between, parents first.
 ///
+/// The lookup tables that it will hold come out of `tables`, which all readers of a file share.
+///
 /// The field's type says what is made of a blob column: a large binary has the values, a struct of `position` and `size`
 /// where they lie in the file.
-pub fn open_field(field: &Field, columns: &[Arc<Column>], version: Version) -> Result<Arc<dyn FieldReader>> {
+pub fn open_field(
+    field: &Field,
+    columns: &[Arc<Column>],
+    version: Version,
+    tables: &Arc<TableBudget>,
+) -> Result<Arc<dyn FieldReader>> {
     match version {
-        Version::V2_0 => crate::legacy::read::open_field(field, columns),
+        Version::V2_0 => crate::legacy::read::open_field(field, columns, tables),
         // These two differ by what pages say of themselves.
-        Version::V2_1 | Version::V2_2 => crate::structural::read::open_field(field, columns),
+        Version::V2_1 | Version::V2_2 => crate::structural::read::open_field(field, columns, tables),
     }
 }
 

@@ -15,6 +15,11 @@ impl Validity {
         self.len
     }
 
+    /// Bytes that the bits take.
+    pub(crate) fn weight(&self) -> usize {
+        self.bits.as_ref().map_or(0, |bits| bits.len() / 8)
+    }
+
     /// `count` slots that are valid.
     pub(crate) fn push_valid(&mut self, count: usize) {
         self.len += count;

@@ -19,21 +19,23 @@ pub(crate) use list::{list_offsets, too_many_items};
 pub(crate) use variable::{Offset, VariableValues, too_long};
 
 use crate::bounds;
+use crate::budget::over_budget;
 use crate::storage::Storage;
 use crate::validity::Validity;
 
-/// Bytes that an array may take once it gets values that are not stored one by one: fillers, constants, items of
-/// a dictionary. Without a bound a few bytes of a file could ask for any amount of memory.
-const MAX_UNSTORED: usize = u32::MAX as usize;
+/// Bytes that values may take whose number was compared with the bytes that they come from.
+const UNBOUNDED: usize = usize::MAX;
 
-/// An error unless an array of `held` bytes may grow by `more` that are not stored.
-pub(crate) fn check_unstored(held: usize, more: usize) -> Result<()> {
+/// Bytes that are decompressed to bits or nothing at once; their room is bounded by the levels that count them.
+const SMALL_ROOM: usize = 64 << 20;
+
+/// An error unless values of `held` bytes, of which there may be `limit`, may grow by `more`. To be called before
+/// there are more than the file has bytes: fillers, constants, items of a dictionary.
+pub(crate) fn check_room(held: usize, more: usize, limit: usize) -> Result<()> {
     match held.checked_add(more) {
-        Some(total) if total <= MAX_UNSTORED => Ok(()),
+        Some(total) if total <= limit => Ok(()),
         _ if more == 0 => Ok(()),
-        _ => Err(FormatError::unsupported(format!(
-            "an array of {held} bytes and {more} more of repeated values; read fewer rows at once"
-        ))),
+        _ => Err(over_budget("values", held.saturating_add(more), limit)),
     }
 }
 
@@ -63,6 +65,8 @@ pub(crate) enum Values {
 pub(crate) struct ListValues {
     /// Items of a list.
     pub(crate) len: usize,
+    /// Bytes that there may be.
+    limit: usize,
     /// Number of lists.
     pub(crate) count: usize,
     /// Which items are there.
@@ -79,22 +83,30 @@ pub(crate) struct DictionaryValues {
 }
 
 impl Values {
-    /// No values yet, of shape `storage`.
+    /// No values yet, of shape `storage`. For values that are known to be few.
     pub(crate) fn new(storage: &Storage) -> Self {
+        Self::within(storage, UNBOUNDED)
+    }
+
+    /// No values yet, of shape `storage`, which may take `limit` bytes.
+    pub(crate) fn within(storage: &Storage, limit: usize) -> Self {
         match storage {
             Storage::Nothing => Self::Nothing(0),
             Storage::Fixed { bits: 1 } => Self::Bits(BooleanBufferBuilder::new(0)),
-            Storage::Fixed { bits } => Self::Fixed(FixedValues::new(bits / 8)),
-            Storage::Variable { wide: false } => Self::Small(VariableValues::default()),
-            Storage::Variable { wide: true } => Self::Large(VariableValues::default()),
+            Storage::Fixed { bits } => Self::Fixed(FixedValues::within(bits / 8, limit)),
+            Storage::Variable { wide: false } => Self::Small(VariableValues::within(limit)),
+            Storage::Variable { wide: true } => Self::Large(VariableValues::within(limit)),
             Storage::List { len, items } => Self::List(ListValues {
                 len: *len,
+                limit,
                 count: 0,
                 validity: Validity::default(),
-                items: Box::new(Self::new(items)),
+                items: Box::new(Self::within(items, limit)),
             }),
             Storage::Dictionary { .. } => Self::Dictionary(DictionaryValues::default()),
-            Storage::Packed { members } => Self::Packed(members.iter().map(Self::new).collect()),
+            Storage::Packed { members } => {
+                Self::Packed(members.iter().map(|member| Self::within(member, limit)).collect())
+            }
         }
     }
 
@@ -117,7 +129,6 @@ impl Values {
         match self {
             Self::Nothing(len) => *len = add(*len, count)?,
             Self::Bits(bits) => {
-                check_unstored(bits.len() / 8, count / 8)?;
                 bits.append_n(count, false);
             }
             Self::Fixed(values) => values.append_zeros(count)?,
@@ -126,6 +137,7 @@ impl Values {
             Self::List(lists) => {
                 let items = bounds::product(count, lists.len, "values")?;
                 lists.count = add(lists.count, count)?;
+                lists.check_items(items)?;
                 // First what may be refused: validity takes memory too.
                 lists.items.append_fillers(items)?;
                 lists.validity.push_valid(items);
@@ -186,7 +198,6 @@ impl Values {
     pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
         match self {
             Self::Bits(bits) => {
-                check_unstored(bits.len() / 8, count / 8)?;
                 bits.append_n(count, value.first().is_some_and(|byte| byte & 1 == 1));
                 Ok(())
             }
@@ -197,11 +208,16 @@ impl Values {
         }
     }
 
-    /// Appends a string that `write` puts at the end of the buffer that it is given.
-    pub(crate) fn append_string(&mut self, write: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+    /// Appends a string that `write` puts at the end of the buffer that it is given, of at most as many bytes as it is
+    /// told.
+    pub(crate) fn append_string(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>, usize) -> Result<()>,
+    ) -> Result<()> {
+        let room = self.room();
         match self {
-            Self::Small(values) => values.append_with(write),
-            Self::Large(values) => values.append_with(write),
+            Self::Small(values) => values.append_with(|data| write(data, room)),
+            Self::Large(values) => values.append_with(|data| write(data, room)),
             _ => Err(misfit("strings")),
         }
     }
@@ -260,10 +276,35 @@ impl Values {
         Ok(make_array(builder.build().map_err(invalid)?))
     }
 
+    /// Bytes by which they may still grow.
+    pub(crate) fn room(&self) -> usize {
+        match self {
+            Self::Nothing(_) | Self::Bits(_) | Self::Dictionary(_) => SMALL_ROOM,
+            Self::Fixed(values) => values.room(),
+            Self::Small(values) => values.room(),
+            Self::Large(values) => values.room(),
+            Self::List(lists) => lists.items.room(),
+            Self::Packed(members) => members.iter().map(Self::room).max().unwrap_or(SMALL_ROOM),
+        }
+    }
+
+    /// An error if they take more than they may.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self {
+            Self::Nothing(_) | Self::Bits(_) | Self::Dictionary(_) => Ok(()),
+            Self::Fixed(values) => values.check(),
+            Self::Small(values) => values.check(),
+            Self::Large(values) => values.check(),
+            Self::List(lists) => lists.items.check(),
+            Self::Packed(members) => members.iter().try_for_each(Self::check),
+        }
+    }
+
     /// Bytes that they take.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::Nothing(_) | Self::Dictionary(_) => 0,
+            Self::Nothing(_) => 0,
+            Self::Dictionary(values) => values.len.saturating_mul(size_of::<u64>()),
             Self::Bits(bits) => bits.len() / 8,
             Self::Fixed(values) => values.as_slice().len(),
             Self::Small(values) => values.weight(),
@@ -286,6 +327,13 @@ fn finish_packed(
     let arrays = arrays.collect::<Result<_>>()?;
     let array = StructArray::try_new_with_length(fields.clone(), arrays, nulls, len);
     Ok(Arc::new(array.map_err(invalid)?))
+}
+
+impl ListValues {
+    /// An error if `count` more items are too many, even if each is a bit. They may not be stored.
+    pub(crate) fn check_items(&self, count: usize) -> Result<()> {
+        check_room(self.items.weight(), count / 8, self.limit)
+    }
 }
 
 impl DictionaryValues {

@@ -15,7 +15,7 @@ use arrow_array::{
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields};
 use bytes::Bytes;
-use lance_encoding::{Loaded, Rows, Version, WriterOptions, field_writer, leaf_count, open_field};
+use lance_encoding::{Allowance, Loaded, Rows, Version, WriterOptions, field_writer, leaf_count, open_field};
 use lance_footer::{
     Alignment, Container, ContainerWriter, Extent, Gather, Open, PageRecord, Step, run_on_slice,
 };
@@ -111,7 +111,7 @@ fn wide_values_are_asked_for_in_their_final_order() {
     for array in [images, Arc::new(nested)] {
         let field = Field::new("x", array.data_type().clone(), true);
         let (file, container) = write(&field, &[array], &WriterOptions::default());
-        let reader = open_field(&field, &container.columns, Version::V2_2).unwrap();
+        let reader = open_field(&field, &container.columns, Version::V2_2, &Arc::default()).unwrap();
         let rows = Rows::from_indices(&[7, 30, 99]);
         run_on_slice(reader.prepare(&rows).unwrap().unwrap(), &file).unwrap();
         let mut machine = reader.load(&rows, Some([2, 0, 2, 1].into())).unwrap();
@@ -149,7 +149,7 @@ fn check(draw: &mut Draw, array: &ArrayRef, parts: &[ArrayRef], options: &Writer
     let field = Field::new("x", array.data_type().clone(), true);
     let (file, container) = write(&field, parts, options);
     let columns: Vec<_> = container.columns.clone();
-    let reader = open_field(&field, &columns, options.version).unwrap();
+    let reader = open_field(&field, &columns, options.version, &Arc::default()).unwrap();
     let rows = array.len() as u64;
     assert_eq!(reader.rows(), rows, "{what}");
 
@@ -159,14 +159,19 @@ fn check(draw: &mut Draw, array: &ArrayRef, parts: &[ArrayRef], options: &Writer
         }
         run_on_slice(reader.load(wanted, order).unwrap(), &file).unwrap()
     };
-    let decode = |loaded: &Arc<dyn Loaded>| loaded.decode(0..loaded.rows()).unwrap();
+    let decode =
+        |loaded: &Arc<dyn Loaded>| loaded.decode(0..loaded.rows(), &mut Allowance::default()).unwrap();
 
     let all = load(&Rows::range(0..rows), None);
     same(&decode(&all), array, &format!("{what}: all"));
     let middle = draw.0.random_range(0..=rows);
     for part in [0..middle, middle..rows] {
         let wanted = array.slice(part.start as usize, (part.end - part.start) as usize);
-        same(&all.decode(part.clone()).unwrap(), &wanted, &format!("{what}: {part:?} of all"));
+        same(
+            &all.decode(part.clone(), &mut Allowance::default()).unwrap(),
+            &wanted,
+            &format!("{what}: {part:?} of all"),
+        );
         let loaded = load(&Rows::range(part.clone()), None);
         same(&decode(&loaded), &wanted, &format!("{what}: {part:?}"));
     }

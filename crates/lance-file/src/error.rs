@@ -64,6 +64,11 @@ pub enum FileError {
 }
 
 impl FileError {
+    /// Whether reading took more memory than the [budget](crate::OpenOptions::budget) allows.
+    pub const fn is_over_budget(&self) -> bool {
+        matches!(self, Self::Format { source: FormatError::OverBudget { .. }, .. })
+    }
+
     pub(crate) fn format(path: &str, source: FormatError) -> Self {
         Self::Format { path: path.into(), source }
     }

@@ -25,5 +25,7 @@ pub use writer::{FileWriter, WriteOptions, Written};
 
 #[doc(no_inline)]
 pub use lance_encoding::Compression;
+pub use lance_encoding::DecodeBudget;
+
 #[doc(no_inline)]
 pub use lance_footer::{Alignment, FormatError, Rows, Version};

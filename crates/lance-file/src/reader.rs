@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lance_encoding::is_text_as_list;
+use lance_encoding::{DecodeBudget, is_text_as_list};
 use lance_footer::{Answer, Ask, Container, FormatError, Open, Version};
 use lance_io::{ReadAt, drive};
 use prost::Message;
@@ -39,11 +39,14 @@ pub struct OpenOptions {
     /// the first random row that lies in a buffer of 8 MiB reads all of it. What is wrong is an error; buffers that
     /// nobody reads are not looked at.
     pub verify_checksums: bool,
+    /// How much memory decoding may take, whatever the file says: a bound for hostile files.
+    pub budget: DecodeBudget,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        Self { tail: Open::TAIL, schema: None, columns: None, verify_checksums: false }
+        let (tail, budget) = (Open::TAIL, DecodeBudget::default());
+        Self { tail, schema: None, columns: None, verify_checksums: false, budget }
     }
 }
 
@@ -124,7 +127,7 @@ impl FileReader {
             None => columns_in_order(&own_schema, &container)?,
         };
         let rows = count_rows(&own_schema, &columns, &container)?.or(length).unwrap_or(0);
-        let fields = FieldCache::new(columns);
+        let fields = FieldCache::new(columns, options.budget);
         let schema = own_schema;
         Ok(Self { shared: Arc::new(Shared { source, container, schema, rows, fields, verified }) })
     }
@@ -163,6 +166,11 @@ impl FileReader {
     /// Which column each field is stored in, by field id.
     pub fn columns(&self) -> &HashMap<i32, u32> {
         self.shared.fields.columns()
+    }
+
+    /// How much memory decoding may take.
+    pub fn budget(&self) -> DecodeBudget {
+        self.shared.fields.budget()
     }
 
     /// Bytes of the lookup tables that are held.

@@ -14,6 +14,18 @@ pub enum FormatError {
         /// The contradiction, with the numbers that show it.
         reason: String,
     },
+    /// What the bytes stand for takes more memory than the decode budget allows. They may be right.
+    #[error(
+        "{what}: {needed} bytes of memory are needed, more than the budget of {allowed}; read fewer rows at once"
+    )]
+    OverBudget {
+        /// What takes the memory, with its place in front.
+        what: String,
+        /// Bytes that it takes, as far as that is known.
+        needed: u64,
+        /// Bytes that it may take.
+        allowed: u64,
+    },
     /// The bytes may be right, but this version of the software does not read or write them.
     #[error("unsupported: {what}")]
     Unsupported {
@@ -39,6 +51,9 @@ impl FormatError {
         match self {
             Self::Corrupt { section, reason } => {
                 Self::Corrupt { section: format!("{place}: {section}").into(), reason }
+            }
+            Self::OverBudget { what, needed, allowed } => {
+                Self::OverBudget { what: format!("{place}: {what}"), needed, allowed }
             }
             Self::Unsupported { what } => Self::Unsupported { what: format!("{place}: {what}") },
         }

@@ -94,7 +94,7 @@ impl DataFile {
             FormatError::Unsupported { what } => {
                 FormatError::unsupported(format!("data file {path}: {what}"))
             }
-            corrupt @ FormatError::Corrupt { .. } => corrupt,
+            other => other,
         })?;
         let (fields, columns) = (&message.fields, &message.column_indices);
         // Other software lets a file without a mapping pass, as one without columns.

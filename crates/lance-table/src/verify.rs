@@ -114,7 +114,7 @@ impl Report<'_> {
     fn format(&mut self, path: impl Into<String>, error: &FormatError) {
         let kind = match error {
             FormatError::Corrupt { .. } => ProblemKind::Corrupt,
-            FormatError::Unsupported { .. } => ProblemKind::Unsupported,
+            FormatError::OverBudget { .. } | FormatError::Unsupported { .. } => ProblemKind::Unsupported,
         };
         self.problem(path, kind, error.to_string());
     }

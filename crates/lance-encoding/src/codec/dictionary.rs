@@ -29,19 +29,21 @@ pub(crate) enum Dictionary {
 }
 
 impl Dictionary {
-    /// The `count` items in `bytes`, for a column of `data_type` that is stored as `storage`.
+    /// The `count` items in `bytes`, for a column of `data_type` that is stored as `storage`. They may take `most`
+    /// bytes.
     pub(crate) fn decode(
         codec: &Codec,
         bytes: &[u8],
         count: usize,
         data_type: &DataType,
         storage: &Storage,
+        most: usize,
     ) -> Result<Self> {
         let (storage, item_type) = match (storage, data_type) {
             (Storage::Dictionary { values }, DataType::Dictionary(_, item)) => (&**values, Some(&**item)),
             (storage, _) => (storage, None),
         };
-        let mut items = Values::new(storage);
+        let mut items = Values::within(storage, most);
         codec.decode_block(bytes, count, &mut items)?;
         Ok(match item_type {
             Some(item_type) => Self::Shared(items.finish(item_type, None)?),

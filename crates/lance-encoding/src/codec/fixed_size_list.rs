@@ -72,6 +72,7 @@ impl FixedSizeList {
     pub(crate) fn decode_mini_block(&self, buffers: &[&[u8]], picks: &Picks, out: &mut Values) -> Result<()> {
         let Values::List(lists) = out else { return Err(misfit("lists")) };
         let items = picks.times(self.len)?;
+        lists.check_items(items.len())?;
         let rest = match buffers.split_first() {
             Some((bitmap, rest)) if self.has_validity => {
                 let due = items.count().div_ceil(8);

@@ -14,12 +14,15 @@ mod scheme;
 use lance_footer::{FormatError, Result};
 
 pub(crate) use compressor::Compressor;
-pub(crate) use decompressor::{Decompressor, MAX_LEN};
+pub(crate) use decompressor::Decompressor;
 pub(crate) use scheme::propose;
 
 use super::{Codec, Picks, corrupt};
 use crate::proto::{self, CompressionScheme};
 use crate::values::Values;
+
+/// Bytes of a buffer that are no values, where there are hardly any.
+const SLACK: usize = 1 << 16;
 
 /// General compression around another codec.
 #[derive(Debug, Clone)]
@@ -52,7 +55,7 @@ impl General {
 
     pub(super) fn decode_mini_block(&self, buffers: &[&[u8]], picks: &Picks, out: &mut Values) -> Result<()> {
         let (first, rest) = buffers.split_first().ok_or_else(|| corrupt("compression of no buffer"))?;
-        let first = self.decompressor.decompress(first, self.inner.first_buffer(picks.count()))?;
+        let first = self.decompress(first, self.inner.first_buffer(picks.count()), out)?;
         let mut inner: Vec<&[u8]> = Vec::with_capacity(buffers.len());
         inner.push(&first);
         inner.extend(rest);
@@ -60,20 +63,30 @@ impl General {
     }
 
     pub(super) fn decode_block(&self, bytes: &[u8], count: usize, out: &mut Values) -> Result<()> {
-        self.inner.decode_block(
-            &self.decompressor.decompress(bytes, self.inner.first_buffer(count))?,
-            count,
-            out,
-        )
+        let bytes = self.decompress(bytes, self.inner.first_buffer(count), out)?;
+        self.inner.decode_block(&bytes, count, out)
     }
 
-    /// Appends the string that comes out of a record's `bytes`.
-    pub(super) fn decode_string(&self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the string that comes out of a record's `bytes`, and may have `most` of them.
+    pub(super) fn decode_string(&self, bytes: &[u8], out: &mut Vec<u8>, most: usize) -> Result<()> {
         match &*self.inner {
             // Straight to its place, unless it is a string of codes.
-            Codec::Variable(_) => self.decompressor.append(bytes, MAX_LEN, out),
-            inner => inner.decode_string(&self.decompressor.decompress(bytes, MAX_LEN)?, out),
+            Codec::Variable(_) => self.decompressor.append(bytes, most, out),
+            inner => inner.decode_string(&self.decompressor.decompress(bytes, most)?, out, most),
         }
+    }
+
+    /// What comes out of a buffer of values that go to `out`, and has at most `due` bytes.
+    fn decompress(&self, bytes: &[u8], due: usize, out: &Values) -> Result<Vec<u8>> {
+        // What is around the values, offsets and runs, is not more than they are, or little.
+        let room = out.room().saturating_mul(2).saturating_add(SLACK);
+        self.decompressor.decompress(bytes, due.min(room)).map_err(|error| match error {
+            FormatError::OverBudget { needed, .. } if due <= room => FormatError::corrupt(
+                "compressed values",
+                format!("{needed} bytes are said to come out where {due} are too many"),
+            ),
+            error => error,
+        })
     }
 }
 

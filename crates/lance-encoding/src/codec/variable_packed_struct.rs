@@ -82,7 +82,7 @@ impl VariablePackedStruct {
             match &member.codec {
                 Codec::Flat(_) => values.append_plain(bytes, 1)?,
                 Codec::FixedSizeList(list) => list.decode_value(bytes, values)?,
-                codec => values.append_string(|data| codec.decode_string(bytes, data))?,
+                codec => values.append_string(|data, most| codec.decode_string(bytes, data, most))?,
             }
         }
         bounds::exactly(rest, 0, "packed struct")

@@ -34,15 +34,20 @@ use arrow_array::{ArrayRef, UInt32Array};
 use arrow_schema::{DataType, Field};
 use lance_footer::{Column, Join, Machine, Result, Rows};
 
-use crate::load::{Load, map};
+use crate::budget::{Allowance, Room, TableBudget};
+use crate::load::{Load, counted, map};
 use crate::order::{check_order, check_part, order_part, reorder, unique};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::reader::{FieldReader, Loaded};
 use tree::{HeldNode, Node};
 
 /// A reader of `field`, which is stored in `columns`: its own, and those of what is below it in pre-order.
-pub(crate) fn open_field(field: &Field, columns: &[Arc<Column>]) -> Result<Arc<dyn FieldReader>> {
-    let (node, data_type) = (Node::open(field, columns)?, field.data_type().clone());
+pub(crate) fn open_field(
+    field: &Field,
+    columns: &[Arc<Column>],
+    tables: &Arc<TableBudget>,
+) -> Result<Arc<dyn FieldReader>> {
+    let (node, data_type) = (Node::open(field, columns, tables)?, field.data_type().clone());
     Ok(Arc::new(LegacyField(Arc::new(Opened { node, data_type }))))
 }
 
@@ -90,8 +95,8 @@ impl FieldReader for LegacyField {
     ) -> Result<Box<dyn Machine<Output = Arc<dyn Loaded>>>> {
         check_order(rows, order.as_deref())?;
         let (field, count) = (Arc::clone(&self.0), rows.len());
-        Ok(map(self.0.node.load(rows)?, move |held| {
-            Ok(Arc::new(LoadedField { field, held, count, order }) as Arc<dyn Loaded>)
+        Ok(map(counted(self.0.node.load(rows)?), move |(held, read)| {
+            Ok(Arc::new(LoadedField { field, held, count, order, read }) as Arc<dyn Loaded>)
         }))
     }
 }
@@ -102,6 +107,8 @@ struct LoadedField {
     held: HeldNode,
     count: u64,
     order: Option<Arc<[u32]>>,
+    /// Bytes that were read for it.
+    read: u64,
 }
 
 impl Loaded for LoadedField {
@@ -109,15 +116,22 @@ impl Loaded for LoadedField {
         self.order.as_ref().map_or(self.count, |order| order.len() as u64)
     }
 
-    fn decode(&self, part: Range<u64>) -> Result<ArrayRef> {
+    fn decode(&self, part: Range<u64>, allowance: &mut Allowance) -> Result<ArrayRef> {
         check_part(&part, self.rows())?;
+        let rows = part.end - part.start;
+        allowance.spend(rows, &self.field.data_type, self.read, |room| self.decode_part(part, room))
+    }
+}
+
+impl LoadedField {
+    fn decode_part(&self, part: Range<u64>, room: &mut Room) -> Result<ArrayRef> {
         let Opened { node, data_type } = &*self.field;
         let Some(order) = &self.order else {
-            return node.decode(&self.held, data_type, &Rows::range(part));
+            return node.decode(&self.held, data_type, &Rows::range(part), room);
         };
         let (unique, indices) = unique(order_part(order, &part));
         let positions: Vec<_> = unique.into_iter().map(u64::from).collect();
-        let array = node.decode(&self.held, data_type, &Rows::from_indices(&positions))?;
-        reorder(array, indices.map(UInt32Array::from).as_ref())
+        let array = node.decode(&self.held, data_type, &Rows::from_indices(&positions), room)?;
+        reorder(array, indices.map(UInt32Array::from).as_ref(), room)
     }
 }

@@ -27,9 +27,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, UInt32Array};
-use arrow_schema::Field;
-use lance_footer::{Answer, Column, FormatError, Join, Machine, Result, Rows, Step};
+use arrow_schema::{DataType, Field};
+use lance_footer::{Answer, Ask, Column, FormatError, Join, Machine, Result, Rows, Step};
 
+use crate::budget::{Allowance, Room, TableBudget};
 use crate::load::Load;
 use crate::order::{check_len, check_order, check_part, order_part, reorder, rows_at, unique};
 use crate::reader::{FieldReader, Loaded};
@@ -39,7 +40,11 @@ use tree::Tree;
 use wide::{LoadWide, LoadedWide};
 
 /// A reader of `field`, whose leaves are stored in `columns`.
-pub(crate) fn open_field(field: &Field, columns: &[Arc<Column>]) -> Result<Arc<dyn FieldReader>> {
+pub(crate) fn open_field(
+    field: &Field,
+    columns: &[Arc<Column>],
+    tables: &Arc<TableBudget>,
+) -> Result<Arc<dyn FieldReader>> {
     let (tree, leaf_types) = Tree::new(field)?;
     if leaf_types.len() != columns.len() {
         return Err(FormatError::corrupt(
@@ -49,7 +54,7 @@ pub(crate) fn open_field(field: &Field, columns: &[Arc<Column>]) -> Result<Arc<d
     }
     let mut leaves = Vec::with_capacity(leaf_types.len());
     for (leaf, column) in leaf_types.into_iter().zip(columns) {
-        leaves.push(LeafReader::open(leaf, column)?);
+        leaves.push(LeafReader::open(leaf, column, tables)?);
     }
     let rows = leaves.first().map_or(0, LeafReader::rows);
     if let Some(other) = leaves.iter().find(|leaf| leaf.rows() != rows) {
@@ -58,7 +63,8 @@ pub(crate) fn open_field(field: &Field, columns: &[Arc<Column>]) -> Result<Arc<d
             format!("the columns of field {} have {rows} and {} rows", field.name(), other.rows()),
         ));
     }
-    Ok(Arc::new(StructuralField(Arc::new(Opened { tree, leaves, rows }))))
+    let data_type = field.data_type().clone();
+    Ok(Arc::new(StructuralField(Arc::new(Opened { data_type, tree, leaves, rows }))))
 }
 
 /// Reads one field.
@@ -66,6 +72,7 @@ struct StructuralField(Arc<Opened>);
 
 /// What is known of a field without its data.
 struct Opened {
+    data_type: DataType,
     tree: Tree,
     leaves: Vec<LeafReader>,
     rows: u64,
@@ -130,7 +137,14 @@ impl FieldReader for StructuralField {
             }
         }
         let field = Arc::clone(&self.0);
-        Ok(Box::new(LoadField { field, parts: Join::new(machines), places, rows: rows.clone(), order }))
+        Ok(Box::new(LoadField {
+            field,
+            parts: Join::new(machines),
+            places,
+            rows: rows.clone(),
+            order,
+            read: 0,
+        }))
     }
 }
 
@@ -175,6 +189,8 @@ struct LoadField {
     places: Vec<Place>,
     rows: Rows,
     order: Option<Arc<[u32]>>,
+    /// Bytes that were asked for.
+    read: u64,
 }
 
 /// Loads rows of one leaf: of one page, or all of them straight to their place.
@@ -211,7 +227,10 @@ impl Machine for LoadField {
 
     fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Self::Output>> {
         let parts = match self.parts.step(answers)? {
-            Step::Fetch(asks) => return Ok(Step::Fetch(asks)),
+            Step::Fetch(asks) => {
+                self.read = asks.iter().map(Ask::bytes).fold(self.read, u64::saturating_add);
+                return Ok(Step::Fetch(asks));
+            }
             Step::Ready(parts) => parts,
         };
         let (mut pages, mut wide) = (vec![], vec![]);
@@ -227,6 +246,7 @@ impl Machine for LoadField {
             wide,
             rows: std::mem::take(&mut self.rows),
             order: self.order.take(),
+            read: self.read,
         })))
     }
 }
@@ -240,6 +260,8 @@ struct LoadedField {
     wide: Vec<(usize, LoadedWide)>,
     rows: Rows,
     order: Option<Arc<[u32]>>,
+    /// Bytes that were read for it.
+    read: u64,
 }
 
 impl Loaded for LoadedField {
@@ -247,8 +269,15 @@ impl Loaded for LoadedField {
         self.order.as_ref().map_or(self.rows.len(), |order| order.len() as u64)
     }
 
-    fn decode(&self, part: Range<u64>) -> Result<ArrayRef> {
+    fn decode(&self, part: Range<u64>, allowance: &mut Allowance) -> Result<ArrayRef> {
         check_part(&part, self.rows())?;
+        let rows = part.end - part.start;
+        allowance.spend(rows, &self.field.data_type, self.read, |room| self.decode_part(part, room))
+    }
+}
+
+impl LoadedField {
+    fn decode_part(&self, part: Range<u64>, room: &mut Room) -> Result<ArrayRef> {
         let (rows, indices) = match &self.order {
             None => (self.rows.select(part.clone()), None),
             Some(order) => {
@@ -259,27 +288,31 @@ impl Loaded for LoadedField {
         let indices = indices.map(UInt32Array::from);
         if self.wide.is_empty() {
             let leaves = self.field.leaves.iter().enumerate();
-            let leaves = leaves.map(|(number, reader)| self.decode_leaf(number, reader, &rows));
+            let leaves = leaves.map(|(number, reader)| self.decode_leaf(number, reader, &rows, room));
             let array = self.field.tree.assemble(leaves.collect::<Result<_>>()?, rows.len())?;
-            return reorder(array, indices.as_ref());
+            return reorder(array, indices.as_ref(), room);
         }
         // Wide leaves are in order already, so the others are brought into it one by one.
         let mut leaves = Vec::with_capacity(self.field.leaves.len());
         for (number, reader) in self.field.leaves.iter().enumerate() {
             leaves.push(match self.wide.iter().find(|(leaf, _)| *leaf == number) {
                 Some((_, wide)) => wide.decode(&reader.leaf, &part)?,
-                None => self.decode_leaf(number, reader, &rows)?.reordered(indices.as_ref())?,
+                None => self.decode_leaf(number, reader, &rows, room)?.reordered(indices.as_ref(), room)?,
             });
         }
         self.field.tree.assemble(leaves, part.end - part.start)
     }
-}
 
-impl LoadedField {
     /// Decodes `rows`, which are among those that were loaded, of leaf `number`.
-    fn decode_leaf(&self, number: usize, reader: &LeafReader, rows: &Rows) -> Result<DecodedLeaf> {
+    fn decode_leaf(
+        &self,
+        number: usize,
+        reader: &LeafReader,
+        rows: &Rows,
+        room: &mut Room,
+    ) -> Result<DecodedLeaf> {
         check_len(rows.len().checked_mul(reader.leaf.slots))?;
-        let mut builder = LeafBuilder::new(&reader.leaf);
+        let mut builder = LeafBuilder::new(&reader.leaf, room);
         let first = self.pages.partition_point(|(place, _)| place.leaf < number);
         let pages = self.pages.get(first..).unwrap_or_default();
         let pages = pages.get(..pages.partition_point(|(place, _)| place.leaf == number)).unwrap_or_default();
@@ -292,6 +325,7 @@ impl LoadedField {
                 _ => return Err(FormatError::corrupt("step protocol", "a page was not loaded")),
             }
         }
+        room.take(builder.weight(), "values and levels")?;
         builder.finish(&reader.leaf, rows.len())
     }
 }

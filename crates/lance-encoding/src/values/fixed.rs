@@ -4,7 +4,7 @@ use arrow_buffer::{Buffer, MutableBuffer};
 use bytes::Bytes;
 use lance_footer::Result;
 
-use super::{check_unstored, outside};
+use super::{check_room, outside};
 use crate::bounds;
 use crate::kernel::bitpack::Word;
 
@@ -13,15 +13,27 @@ use crate::kernel::bitpack::Word;
 pub(crate) struct FixedValues {
     width: usize,
     len: usize,
+    /// Bytes that there may be.
+    limit: usize,
     data: MutableBuffer,
     /// The only bytes so far, as they were read; then `data` is empty.
     shared: Option<Buffer>,
 }
 
 impl FixedValues {
-    /// None yet, of `width` bytes.
-    pub(crate) fn new(width: usize) -> Self {
-        Self { width, len: 0, data: MutableBuffer::new(0), shared: None }
+    /// None yet, of `width` bytes, of which there may be `limit` in all.
+    pub(crate) fn within(width: usize, limit: usize) -> Self {
+        Self { width, len: 0, limit, data: MutableBuffer::new(0), shared: None }
+    }
+
+    /// Bytes by which they may still grow.
+    pub(crate) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.as_slice().len())
+    }
+
+    /// An error if they take more than they may.
+    pub(crate) fn check(&self) -> Result<()> {
+        check_room(0, self.as_slice().len(), self.limit)
     }
 
     /// Bytes of a value.
@@ -74,14 +86,14 @@ impl FixedValues {
 
     /// Appends `count` zeros.
     pub(crate) fn append_zeros(&mut self, count: usize) -> Result<()> {
-        check_unstored(self.as_slice().len(), bounds::product(count, self.width, "values")?)?;
+        self.check_more(bounds::product(count, self.width, "values")?)?;
         self.extend_zeros(count)
     }
 
     /// Appends `count` times `value`, which has the width of a value.
     pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
         bounds::exactly(value, self.width, "constant value")?;
-        check_unstored(self.as_slice().len(), bounds::product(count, self.width, "values")?)?;
+        self.check_more(bounds::product(count, self.width, "values")?)?;
         self.len += count;
         self.owned().repeat_slice_n_times(value, count);
         Ok(())
@@ -112,7 +124,7 @@ impl FixedValues {
         }
         let (width, source) = (self.width, items.as_slice());
         let bytes = bounds::product(indices.len(), width, "values")?;
-        check_unstored(self.as_slice().len(), bytes)?;
+        self.check_more(bytes)?;
         self.len += indices.len();
         let data = self.owned();
         data.reserve(bytes);
@@ -127,6 +139,10 @@ impl FixedValues {
     /// The bytes.
     pub(crate) fn finish(self) -> Buffer {
         self.shared.unwrap_or_else(|| self.data.into())
+    }
+
+    fn check_more(&self, bytes: usize) -> Result<()> {
+        check_room(self.as_slice().len(), bytes, self.limit)
     }
 
     fn extend_zeros(&mut self, count: usize) -> Result<()> {

@@ -3,7 +3,7 @@
 use arrow_buffer::{ArrowNativeType, Buffer};
 use lance_footer::{FormatError, Result};
 
-use super::{check_unstored, outside};
+use super::{check_room, outside};
 use crate::bounds;
 
 /// An offset of an Arrow string array.
@@ -30,15 +30,26 @@ pub(crate) struct VariableValues<O> {
     /// One more than there are strings; starts with 0.
     offsets: Vec<O>,
     data: Vec<u8>,
-}
-
-impl<O: Offset> Default for VariableValues<O> {
-    fn default() -> Self {
-        Self { offsets: vec![O::default()], data: vec![] }
-    }
+    /// Bytes that there may be.
+    limit: usize,
 }
 
 impl<O: Offset> VariableValues<O> {
+    /// None yet, which may take `limit` bytes.
+    pub(crate) fn within(limit: usize) -> Self {
+        Self { offsets: vec![O::default()], data: vec![], limit }
+    }
+
+    /// Bytes by which they may still grow.
+    pub(crate) fn room(&self) -> usize {
+        self.limit.saturating_sub(self.weight())
+    }
+
+    /// An error if they take more than they may.
+    pub(crate) fn check(&self) -> Result<()> {
+        check_room(0, self.weight(), self.limit)
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -158,7 +169,7 @@ impl<O: Offset> VariableValues<O> {
     /// Makes room for `count` strings of `bytes` bytes in all, of which the file has fewer.
     fn reserve_unstored(&mut self, count: usize, bytes: usize) -> Result<()> {
         self.data.len().checked_add(bytes).and_then(O::at).ok_or_else(too_long)?;
-        check_unstored(self.data.len(), bytes)?;
+        check_room(self.weight(), bytes.saturating_add(count.saturating_mul(size_of::<O>())), self.limit)?;
         self.reserve(count, bytes);
         Ok(())
     }
@@ -195,12 +206,12 @@ mod tests {
 
     #[test]
     fn runs_are_checked() {
-        let mut values = VariableValues::<i32>::default();
+        let mut values = VariableValues::<i32>::within(usize::MAX);
         values.append(b"x").unwrap();
         values.append_run(b"abc", 10, [11, 11, 13].into_iter()).unwrap();
         assert_eq!(values.offsets, [0, 1, 2, 2, 4]);
         for ends in [[9, 11, 13], [11, 12, 14], [12, 11, 13], [11, 12, 12], [0, usize::MAX, 13]] {
-            let mut values = VariableValues::<i32>::default();
+            let mut values = VariableValues::<i32>::within(usize::MAX);
             values.append(b"x").unwrap();
             assert!(values.append_run(b"abc", 10, ends.into_iter()).is_err(), "{ends:?}");
         }

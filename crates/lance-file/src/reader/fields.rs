@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::Field as ArrowField;
-use lance_encoding::{FieldReader, Loaded, is_text_as_list, open_field};
+use lance_encoding::{DecodeBudget, FieldReader, Loaded, TableBudget, is_text_as_list, open_field};
 use lance_footer::{Answer, Container, FormatError, Machine, Rows, Step};
 
 use crate::{Field, Schema};
@@ -13,6 +13,9 @@ use crate::{Field, Schema};
 /// second take cost no metadata read.
 pub(crate) struct FieldCache {
     columns: HashMap<i32, u32>,
+    budget: DecodeBudget,
+    /// What the lookup tables of all readers may take.
+    tables: Arc<TableBudget>,
     open: Mutex<HashMap<Key, Arc<dyn FieldReader>>>,
 }
 
@@ -27,8 +30,12 @@ pub(crate) struct OpenField {
 }
 
 impl FieldCache {
-    pub(crate) fn new(columns: HashMap<i32, u32>) -> Self {
-        Self { columns, open: Mutex::default() }
+    pub(crate) fn new(columns: HashMap<i32, u32>, budget: DecodeBudget) -> Self {
+        Self { columns, budget, tables: Arc::new(TableBudget::new(budget)), open: Mutex::default() }
+    }
+
+    pub(crate) const fn budget(&self) -> DecodeBudget {
+        self.budget
     }
 
     pub(crate) const fn columns(&self) -> &HashMap<i32, u32> {
@@ -90,7 +97,7 @@ impl FieldCache {
         if let Some(reader) = open.get(&key) {
             return Ok(Arc::clone(reader));
         }
-        let reader = open_field(&key.0, &columns, container.version())?;
+        let reader = open_field(&key.0, &columns, container.version(), &self.tables)?;
         if reader.rows() != rows {
             let reason = format!("its pages have {} rows, the file has {rows}", reader.rows());
             return Err(FormatError::corrupt("column metadata", reason));

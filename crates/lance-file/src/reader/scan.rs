@@ -16,7 +16,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use lance_encoding::Loaded;
+use lance_encoding::{Allowance, DecodeBudget, Loaded};
 use lance_footer::{Join, Rows};
 use lance_io::{ReadAt, drive};
 use tokio::task::JoinHandle;
@@ -71,6 +71,9 @@ const UNIT_GROWTH: u64 = 16;
 /// Lookup tables are loaded for so many rows at a time.
 const PREPARE_ROWS: u64 = 1 << 20;
 
+/// How many times more bytes than was estimated a unit is believed to have.
+const MAX_GROWTH: u64 = 1024;
+
 /// However small they are, no more units than this are ahead.
 const UNITS_AHEAD: usize = 16;
 
@@ -93,6 +96,7 @@ impl FileReader {
             fields,
             batch_rows: u64::from(options.batch_rows).max(1),
             batch_bytes: options.batch_bytes.max(1),
+            budget: self.budget(),
         };
         Ok(Scan::new(target, rows, options.read_ahead_bytes).stream())
     }
@@ -105,6 +109,7 @@ struct Target {
     fields: Vec<OpenField>,
     batch_rows: u64,
     batch_bytes: u64,
+    budget: DecodeBudget,
 }
 
 struct Scan {
@@ -125,7 +130,10 @@ struct Scan {
 
 /// A unit on its way.
 struct Ahead {
+    rows: Rows,
     bytes: u64,
+    /// Whether it may take all of the budget.
+    alone: bool,
     task: Task<Unit>,
 }
 
@@ -175,7 +183,10 @@ impl Scan {
             let Some(mut ahead) = self.ahead.pop_front() else { return Ok(None) };
             let unit = ahead.task.join(self.target.source.path()).await;
             self.ahead_bytes = self.ahead_bytes.saturating_sub(ahead.bytes);
-            self.arrived(unit?, ahead.bytes);
+            match unit {
+                Err(error) if error.is_over_budget() && !ahead.alone => self.again(&ahead),
+                unit => self.arrived(unit?, ahead.bytes),
+            }
         }
     }
 
@@ -191,12 +202,33 @@ impl Scan {
             let (count, bytes) = self.plan();
             let rows = self.rows.select(self.planned..self.planned + count);
             self.planned += count;
-            self.ahead_bytes = self.ahead_bytes.saturating_add(bytes);
-            let target = Arc::clone(&self.target);
-            let task = Task(tokio::spawn(async move { target.unit(rows, bytes).await }));
-            self.ahead.push_back(Ahead { bytes, task });
+            let unit = self.start(rows, bytes, false);
+            self.ahead.push_back(unit);
         }
         Ok(())
+    }
+
+    /// Starts a unit of about so many bytes.
+    fn start(&mut self, rows: Rows, bytes: u64, alone: bool) -> Ahead {
+        self.ahead_bytes = self.ahead_bytes.saturating_add(bytes);
+        let (target, own) = (Arc::clone(&self.target), rows.clone());
+        let task = Task(tokio::spawn(async move { target.unit(own, bytes, alone).await }));
+        Ahead { rows, bytes, alone, task }
+    }
+
+    /// Starts the rows of a unit again that took more memory than was thought: as two units, or, if it is a single row
+    /// already, with all of the budget. Its turn has come, so there is only one of that kind.
+    fn again(&mut self, unit: &Ahead) {
+        self.growth = self.growth.saturating_mul(2).min(MAX_GROWTH);
+        if unit.rows.len() <= 1 {
+            let unit = self.start(unit.rows.clone(), unit.bytes, true);
+            return self.ahead.push_front(unit);
+        }
+        let half = unit.rows.len() / 2;
+        for part in [half..unit.rows.len(), 0..half] {
+            let part = self.start(unit.rows.select(part), unit.bytes.div_ceil(2), false);
+            self.ahead.push_front(part);
+        }
     }
 
     /// Loads the lookup tables of the next rows.
@@ -261,7 +293,7 @@ impl Scan {
     fn arrived(&mut self, unit: Unit, estimated: u64) {
         let Unit { batch, bytes } = unit;
         if bytes > estimated.saturating_mul(2) && estimated > 0 {
-            self.growth = self.growth.saturating_mul(bytes / estimated).min(1024);
+            self.growth = self.growth.saturating_mul(bytes / estimated).min(MAX_GROWTH);
         }
         let rows = batch.num_rows();
         let fits = u128::from(self.target.batch_bytes) * rows as u128 / u128::from(bytes.max(1));
@@ -289,8 +321,16 @@ impl Target {
         UNIT_ROWS.next_multiple_of(self.batch_rows)
     }
 
+    /// What a unit may take: many of them are ahead, so all of the budget only if it is the one that is waited for.
+    fn budget(&self, alone: bool) -> DecodeBudget {
+        match alone {
+            true => self.budget,
+            false => DecodeBudget { constant: self.budget.constant.min(self.batch_bytes), ..self.budget },
+        }
+    }
+
     /// Reads and decodes one unit.
-    async fn unit(self: Arc<Self>, rows: Rows, estimated: u64) -> Result<Unit> {
+    async fn unit(self: Arc<Self>, rows: Rows, estimated: u64, alone: bool) -> Result<Unit> {
         let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
         let path = self.source.path();
         let mut machines = Vec::with_capacity(self.fields.len());
@@ -299,18 +339,19 @@ impl Target {
         }
         let loaded = drive(Join::new(machines), &self.source).await?;
         if estimated <= INLINE_BYTES {
-            return self.decode(&loaded, count);
+            return self.decode(&loaded, count, alone);
         }
         let target = Arc::clone(&self);
-        compute(path, move || target.decode(&loaded, count)).await
+        compute(path, move || target.decode(&loaded, count, alone)).await
     }
 
-    fn decode(&self, loaded: &[Arc<dyn Loaded>], count: usize) -> Result<Unit> {
+    fn decode(&self, loaded: &[Arc<dyn Loaded>], count: usize, alone: bool) -> Result<Unit> {
         let path = self.source.path();
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(loaded.len());
         let mut bytes = 0_u64;
+        let mut allowance = Allowance::new(self.budget(alone));
         for (field, loaded) in self.fields.iter().zip(loaded) {
-            let array = loaded.decode(0..count as u64);
+            let array = loaded.decode(0..count as u64, &mut allowance);
             let array = array.map_err(|error| FileError::format(path, field.place(error)))?;
             // Only what the slice takes; buffers may be shared with other units.
             let size = array.to_data().get_slice_memory_size().unwrap_or(0);

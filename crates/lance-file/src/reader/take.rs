@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use lance_encoding::Loaded;
+use lance_encoding::{Allowance, DecodeBudget, Loaded};
 use lance_footer::{Answer, FormatError, Join, Machine, Rows, Step};
 use lance_io::drive;
 
@@ -17,7 +17,8 @@ impl FileReader {
     /// The rows `rows` of the fields of `projection`, in the order asked, as often as asked.
     ///
     /// `projection` is made from [`FileReader::schema`]. The reads of all fields are made together; lookup
-    /// tables that were read once are kept. An error if a row is past the end.
+    /// tables that were read once are kept. An error if a row is past the end, or if the rows take more than the
+    /// [budget](super::OpenOptions::budget).
     pub async fn take(&self, rows: &[u64], projection: &Schema) -> Result<RecordBatch> {
         let plan = self.plan_take(rows, projection)?;
         let taken = drive(plan, self.source()).await?;
@@ -45,7 +46,8 @@ impl FileReader {
             order: order.clone(),
             state: State::Start,
         });
-        Ok(TakePlan { path, schema, count: rows.len(), bytes: 0, join: Join::new(machines) })
+        let (count, budget) = (rows.len(), self.budget());
+        Ok(TakePlan { path, schema, count, bytes: 0, budget, join: Join::new(machines) })
     }
 }
 
@@ -75,6 +77,7 @@ pub struct TakePlan {
     schema: SchemaRef,
     count: usize,
     bytes: u64,
+    budget: DecodeBudget,
     join: Join<FieldTake>,
 }
 
@@ -93,6 +96,7 @@ impl Machine for TakePlan {
                 schema: Arc::clone(&self.schema),
                 count: self.count,
                 bytes: self.bytes,
+                budget: self.budget,
                 fields,
             })),
         }
@@ -105,6 +109,7 @@ pub struct Taken {
     schema: SchemaRef,
     count: usize,
     bytes: u64,
+    budget: DecodeBudget,
     fields: Vec<(OpenField, Arc<dyn Loaded>)>,
 }
 
@@ -120,8 +125,9 @@ impl Taken {
             return Ok(RecordBatch::new_empty(self.schema));
         }
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.fields.len());
+        let mut allowance = Allowance::new(self.budget);
         for (field, loaded) in &self.fields {
-            let array = loaded.decode(0..self.count as u64);
+            let array = loaded.decode(0..self.count as u64, &mut allowance);
             arrays.push(array.map_err(|error| FileError::format(&self.path, field.place(error)))?);
         }
         batch(&self.path, &self.schema, arrays, self.count)

@@ -166,7 +166,8 @@ impl<'a> Report<'a> {
 const fn format_kind(error: &FormatError) -> ProblemKind {
     match error {
         FormatError::Corrupt { .. } => ProblemKind::Corrupt,
-        FormatError::Unsupported { .. } => ProblemKind::Unsupported,
+        // The bytes may be right; it is this software that does not read them.
+        FormatError::OverBudget { .. } | FormatError::Unsupported { .. } => ProblemKind::Unsupported,
     }
 }
 

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use lance_encoding::DecodeBudget;
 use lance_encoding::FieldReader;
 use lance_footer::{Column, Container, Extent, FormatError, Page, Version};
 use lance_io::ReadAt;
@@ -250,7 +251,7 @@ fn open(
         descriptor: Bytes::new(),
         columns,
     };
-    FieldCache::new(mapping).open_one(field, &container, rows)
+    FieldCache::new(mapping, DecodeBudget::default()).open_one(field, &container, rows)
 }
 
 /// The text of an error without the page: it was opened as the only one, and the place has its number.

@@ -7,7 +7,7 @@ use arrow_array::Array;
 use arrow_schema::DataType;
 use futures::StreamExt;
 use futures::stream;
-use lance_encoding::FieldReader;
+use lance_encoding::{Allowance, FieldReader, Loaded};
 use lance_footer::{FormatError, Rows, Version};
 use lance_io::{ReadAt, drive};
 
@@ -112,8 +112,7 @@ impl<'a> Reading<'a> {
         let loaded = drive(machine, self.source).await.map_err(io_problem)?;
         let (path, nullable) = (self.source.path().to_string(), self.nullable);
         let decoded = compute(self.source.path(), move || {
-            let array = loaded.decode(0..count).map_err(|error| FileError::format(&path, error))?;
-            let nulls = if *array.data_type() == DataType::Null { 0 } else { array.null_count() };
+            let nulls = count_nulls(&*loaded, 0..count).map_err(|error| FileError::format(&path, error))?;
             if !nullable && nulls > 0 {
                 let reason = format!("{nulls} nulls in a field that is not nullable");
                 return Err(FileError::format(&path, FormatError::corrupt("values", reason)));
@@ -142,6 +141,20 @@ impl<'a> Reading<'a> {
             start += count;
         }
         windows
+    }
+}
+
+/// Decodes the loaded rows at positions `part`, fewer at once where they take too much memory, and counts the nulls.
+fn count_nulls(loaded: &dyn Loaded, part: Range<u64>) -> Result<usize, FormatError> {
+    let count = part.end - part.start;
+    match loaded.decode(part.clone(), &mut Allowance::default()) {
+        Ok(array) if *array.data_type() == DataType::Null => Ok(0),
+        Ok(array) => Ok(array.null_count()),
+        Err(FormatError::OverBudget { .. }) if count > 1 => {
+            let half = part.start + count / 2;
+            Ok(count_nulls(loaded, part.start..half)?.saturating_add(count_nulls(loaded, half..part.end)?))
+        }
+        Err(error) => Err(error),
     }
 }
 

@@ -259,7 +259,7 @@ mod tests {
             Block::Fixed { bytes, .. } => items.append_plain(bytes, distinct.items.len()).unwrap(),
             Block::Variable { offsets, data } => {
                 for item in 0..offsets.len() {
-                    let append = |out: &mut Vec<u8>| {
+                    let append = |out: &mut Vec<u8>, _| {
                         out.extend_from_slice(&data[offsets.range(item)]);
                         Ok(())
                     };

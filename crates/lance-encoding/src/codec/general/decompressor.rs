@@ -9,6 +9,7 @@ use zstd::zstd_safe::{DCtx, get_frame_content_size};
 
 use super::{Scheme, grown};
 use crate::bounds;
+use crate::budget::over_budget;
 
 /// What a zstd frame starts with.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -20,7 +21,9 @@ const ZSTD_TRUSTED_RATIO: usize = 64;
 /// A context that takes more memory is not kept: a frame whose size is not believed makes it as large as its window.
 const MOST_SPARE: usize = 1 << 20;
 /// No buffer of a chunk or value is larger.
-pub(crate) const MAX_LEN: usize = 1 << 31;
+const MAX_LEN: usize = 1 << 31;
+/// Bytes for which there is room before the first of them come out, if it is not known how many come.
+const FIRST_READ: u64 = 1 << 16;
 
 /// What buffers are decompressed with.
 #[derive(Clone)]
@@ -74,8 +77,11 @@ fn append_lz4(bytes: &[u8], limit: usize, out: &mut Vec<u8>) -> Result<()> {
     let bad = |reason: String| FormatError::corrupt("LZ4 data", reason);
     let (size, block) = bytes.split_first_chunk::<4>().ok_or_else(|| bad("it has no size".into()))?;
     let size = bounds::size(u32::from_le_bytes(*size).into(), "LZ4 data")?;
-    if size > limit || size > block.len().saturating_mul(LZ4_RATIO) {
+    if size > block.len().saturating_mul(LZ4_RATIO) {
         return Err(bad(format!("{} bytes cannot give {size}", block.len())));
+    }
+    if size > limit {
+        return Err(over_budget("LZ4 data", size, limit));
     }
     match lz4_flex::block::decompress_into(block, grown(out, size)) {
         Ok(written) if written == size => Ok(()),
@@ -98,7 +104,7 @@ fn append_zstd(bytes: &[u8], limit: usize, context: &mut DCtx<'static>, out: &mu
     };
     let size = size.map(|size| bounds::size(size, "zstd data")).transpose()?;
     if let Some(size) = size.filter(|size| *size > limit) {
-        return Err(bad(format!("{size} bytes are said to come out where {limit} are too many")));
+        return Err(over_budget("zstd data", size, limit));
     }
     let written = match size {
         Some(size) if size <= frame.len().saturating_mul(ZSTD_TRUSTED_RATIO) => {
@@ -109,13 +115,27 @@ fn append_zstd(bytes: &[u8], limit: usize, context: &mut DCtx<'static>, out: &mu
             // One byte more than allowed shows that there is too much.
             let most = size.unwrap_or(limit) as u64 + 1;
             let decoder = zstd::stream::read::Decoder::with_context(frame, context).single_frame();
-            decoder.take(most).read_to_end(out).map_err(|error| bad(error.to_string()))?
+            read_up_to(decoder, most, out).map_err(|error| bad(error.to_string()))?
         }
     };
     match size {
         Some(size) if size != written => Err(bad(format!("{written} bytes came out instead of {size}"))),
-        None if written > limit => Err(bad(format!("more than {limit} bytes come out"))),
+        None if written > limit => Err(over_budget("zstd data", written, limit)),
         _ => Ok(()),
+    }
+}
+
+/// Appends up to `limit` bytes. Memory grows with what is read, and not beyond the limit.
+fn read_up_to(mut source: impl Read, limit: u64, out: &mut Vec<u8>) -> std::io::Result<usize> {
+    let mut total = 0;
+    loop {
+        let part = (total as u64).max(FIRST_READ).min(limit - total as u64);
+        out.reserve_exact(usize::try_from(part).unwrap_or_default());
+        let read = source.by_ref().take(part).read_to_end(out)?;
+        total += read;
+        if (read as u64) < part || total as u64 == limit {
+            return Ok(total);
+        }
     }
 }
 

@@ -121,7 +121,7 @@ impl HeldBitpacked {
     }
 
     fn unpack(&self, run: &Run, signed: bool, values: &mut FixedValues) -> Result<()> {
-        let (bytes, skip) = self.pieces.bytes(run)?;
+        let (bytes, skip) = self.pieces.stored(run)?;
         let (count, width) = (run.count()?, self.bits / 8);
         let mut unpacked = Vec::with_capacity(bounds::product(count, width, "bit packing")?);
         for at in (skip..).step_by(self.packed).take(count) {
@@ -144,7 +144,7 @@ impl HeldBitpacked {
         let first = self.firsts.get(run.piece).copied().unwrap_or_default();
         let (start, end) = (first.saturating_add(run.range.start), first.saturating_add(run.range.end));
         let vectors = start / VECTOR_VALUES..end.div_ceil(VECTOR_VALUES);
-        let (bytes, _) = self.pieces.bytes(&Run { piece: run.piece, range: vectors })?;
+        let (bytes, _) = self.pieces.stored(&Run { piece: run.piece, range: vectors })?;
         let mut skip = bounds::size(start % VECTOR_VALUES, "bit packing")?;
         let mut left = run.count()?;
         let mut unpacked = [T::default(); VECTOR];

@@ -39,7 +39,7 @@ impl Blobs {
         let descriptions = self.descriptions.clone();
         Ok(Some(map(self.buffer.load(&missing)?, move |pieces| {
             for (piece, rows) in missing.iter().enumerate() {
-                let (bytes, _) = pieces.bytes(&Run { piece, range: 0..rows.end - rows.start })?;
+                let (bytes, _) = pieces.stored(&Run { piece, range: 0..rows.end - rows.start })?;
                 descriptions.keep(rows, &bytes)?;
             }
             Ok(())

@@ -14,7 +14,8 @@ use lance_footer::{FormatError, Join, Result};
 use super::encoded::{Encoded, Held, count};
 use super::flat::Run;
 use crate::bounds;
-use crate::load::{Load, map, ready};
+use crate::budget::TableBudget;
+use crate::load::{Load, counted, map, ready};
 use crate::storage::Storage;
 use crate::values::{Values, misfit};
 
@@ -30,6 +31,8 @@ pub(super) struct Dictionary {
     /// The type of the items of a dictionary column.
     item_type: Option<DataType>,
     kept: Arc<OnceLock<Arc<Items>>>,
+    /// What the lookup tables of the file may take.
+    tables: Arc<TableBudget>,
 }
 
 /// Numbers in memory, and the items.
@@ -58,8 +61,9 @@ impl Dictionary {
         items: Encoded,
         count: u64,
         storage: &Storage,
+        tables: &Arc<TableBudget>,
     ) -> Result<Self> {
-        Self::new(indices, 8, items, count, storage, None)
+        Self::new(indices, 8, items, count, storage, None, tables)
     }
 
     /// Of a dictionary column whose items have `item_type`.
@@ -70,8 +74,9 @@ impl Dictionary {
         count: u64,
         storage: &Storage,
         item_type: &DataType,
+        tables: &Arc<TableBudget>,
     ) -> Result<Self> {
-        Self::new(indices, bits, items, count, storage, Some(item_type.clone()))
+        Self::new(indices, bits, items, count, storage, Some(item_type.clone()), tables)
     }
 
     fn new(
@@ -81,6 +86,7 @@ impl Dictionary {
         count: u64,
         storage: &Storage,
         item_type: Option<DataType>,
+        tables: &Arc<TableBudget>,
     ) -> Result<Self> {
         items.check(count)?;
         if let Encoded::Dictionary(_) | Encoded::Lists { .. } = items {
@@ -92,7 +98,8 @@ impl Dictionary {
             let _ = kept.set(Arc::new(Items::Nulls { count, shared: item_type.is_some() }));
         }
         let (indices, items, storage) = (Box::new(indices), Box::new(items), storage.clone());
-        Ok(Self { indices, bits, items, count, storage, item_type, kept: Arc::new(kept) })
+        let (kept, tables) = (Arc::new(kept), Arc::clone(tables));
+        Ok(Self { indices, bits, items, count, storage, item_type, kept, tables })
     }
 
     pub(super) fn check(&self, count: u64) -> Result<()> {
@@ -146,12 +153,13 @@ impl Dictionary {
             return Ok(ready(Arc::clone(items)));
         }
         let (count, storage, item_type) = (self.count, self.storage.clone(), self.item_type.clone());
-        let kept = Arc::clone(&self.kept);
+        let (kept, tables) = (Arc::clone(&self.kept), Arc::clone(&self.tables));
         #[expect(clippy::single_range_in_vec_init, reason = "one range")]
         let all = self.items.load(&[0..count])?;
-        Ok(map(all, move |held| {
-            let mut values = Values::new(&storage);
+        Ok(map(counted(all), move |(held, read)| {
+            let mut values = Values::within(&storage, tables.room(read).left());
             let nulls = held.decode(&[Run { piece: 0, range: 0..count }], &mut values)?;
+            tables.spend(values.weight(), read)?;
             let items = match item_type {
                 Some(item_type) => Items::Shared(values.finish(&item_type, nulls.clone())?, nulls),
                 None => {
@@ -167,7 +175,7 @@ impl Dictionary {
 impl HeldDictionary {
     /// Appends what `runs` name, and says which of it is there.
     pub(super) fn decode(&self, runs: &[Run], out: &mut Values) -> Result<Option<NullBuffer>> {
-        let mut indices = self.indices.numbers(self.bits, runs)?;
+        let mut indices = self.indices.numbers(self.bits, runs, out.room())?;
         match &*self.items {
             Items::Nulls { count: items, shared } => {
                 let outside = |index: &&u64| if *shared { **index >= *items } else { **index > *items };

@@ -14,6 +14,9 @@ use crate::storage::Storage;
 use crate::validity::Validity;
 use crate::values::{Values, misfit};
 
+/// Bytes of a compressed buffer of ends that are read while it is not known yet what they are the ends of.
+const LARGEST: usize = 64 << 20;
+
 /// How values are stored.
 #[derive(Debug)]
 pub(super) enum Encoded {
@@ -143,7 +146,7 @@ impl Encoded {
         let lens: Vec<_> = ranges.iter().map(|range| range.end.saturating_sub(range.start)).collect();
         Ok(map(self.load(ranges)?, move |held| {
             let runs = lens.iter().enumerate().map(|(piece, len)| Run { piece, range: 0..*len });
-            runs.map(|run| held.numbers(bits, &[run])).collect()
+            runs.map(|run| held.numbers(bits, &[run], LARGEST)).collect()
         }))
     }
 }
@@ -159,7 +162,7 @@ impl Held {
             }
             Self::Nullable { validity, values } => {
                 let inner = values.decode(runs, out)?;
-                Ok(NullBuffer::union(validity.validity(runs)?.as_ref(), inner.as_ref()))
+                Ok(NullBuffer::union(validity.validity(runs, out.room())?.as_ref(), inner.as_ref()))
             }
             Self::Flat(pieces) => pieces.decode(runs, out).map(|()| None),
             Self::Bitpacked(packed) => packed.decode(runs, out).map(|()| None),
@@ -177,9 +180,9 @@ impl Held {
         }
     }
 
-    /// The numbers of `runs`, of `bits` bits each.
-    pub(super) fn numbers(&self, bits: usize, runs: &[Run]) -> Result<Vec<u64>> {
-        let mut values = Values::new(&Storage::Fixed { bits });
+    /// The numbers of `runs`, of `bits` bits each; a compressed buffer of them may have `most` bytes.
+    pub(super) fn numbers(&self, bits: usize, runs: &[Run], most: usize) -> Result<Vec<u64>> {
+        let mut values = Values::within(&Storage::Fixed { bits }, most);
         let nulls = self.decode(runs, &mut values)?;
         let (Values::Fixed(values), None) = (values, nulls) else { return Err(misfit("numbers")) };
         Ok(match bits {

@@ -15,7 +15,7 @@ use lance_footer::{Extent, FormatError, Result, Rows};
 
 use super::parse::Buffers;
 use crate::bounds;
-use crate::codec::general::{Decompressor, MAX_LEN, Scheme};
+use crate::codec::general::{Decompressor, Scheme};
 use crate::load::{Load, and_then, map, ready, slices};
 use crate::proto::array as proto;
 use crate::validity::Validity;
@@ -42,7 +42,7 @@ struct Compressed {
 struct Whole {
     scheme: Scheme,
     bytes: Bytes,
-    plain: OnceLock<Result<Bytes>>,
+    plain: OnceLock<Bytes>,
 }
 
 /// The bytes in which some ranges of the values of a [`Flat`] lie.
@@ -171,25 +171,33 @@ impl Compressed {
 }
 
 impl Whole {
-    fn plain(&self) -> Result<&Bytes> {
-        let plain = self.plain.get_or_init(|| {
-            let plain = Decompressor::new(self.scheme).decompress(&self.bytes, MAX_LEN);
-            plain.map(Bytes::from)
-        });
-        plain.as_ref().map_err(Clone::clone)
+    /// What comes out, which may have `most` bytes.
+    fn plain(&self, most: usize) -> Result<Bytes> {
+        if let Some(plain) = self.plain.get() {
+            return Ok(plain.clone());
+        }
+        // An error is not kept: another reader may have more room.
+        let plain = Decompressor::new(self.scheme).decompress(&self.bytes, most)?;
+        Ok(self.plain.get_or_init(|| Bytes::from(plain)).clone())
     }
 }
 
 impl Pieces {
-    /// The bytes in which the values of `run` lie, and the bits before the first of them.
-    pub(super) fn bytes(&self, run: &Run) -> Result<(Bytes, usize)> {
+    /// The same of a buffer that is never compressed.
+    pub(super) fn stored(&self, run: &Run) -> Result<(Bytes, usize)> {
+        self.bytes(run, 0)
+    }
+
+    /// The bytes in which the values of `run` lie, and the bits before the first of them. Where they are compressed,
+    /// all of the buffer may have `most` bytes.
+    pub(super) fn bytes(&self, run: &Run, most: usize) -> Result<(Bytes, usize)> {
         let (bytes, skip, first) = match &self.bytes {
             PiecesBytes::Apart(pieces) => {
                 let (bytes, skip) = pieces.get(run.piece).ok_or_else(not_loaded)?;
-                (bytes, *skip, 0)
+                (bytes.clone(), *skip, 0)
             }
             PiecesBytes::Whole(whole, starts) => {
-                (whole.plain()?, 0, *starts.get(run.piece).ok_or_else(not_loaded)?)
+                (whole.plain(most)?, 0, *starts.get(run.piece).ok_or_else(not_loaded)?)
             }
         };
         let at = |value: u64| {
@@ -210,7 +218,7 @@ impl Pieces {
     /// Appends the values of `runs`.
     pub(super) fn decode(&self, runs: &[Run], out: &mut Values) -> Result<()> {
         for run in runs {
-            let (bytes, skip) = self.bytes(run)?;
+            let (bytes, skip) = self.bytes(run, out.room())?;
             let count = run.count()?;
             match out {
                 Values::Bits(bits) if self.bits == 1 => bits.append_packed_range(skip..skip + count, &bytes),
@@ -226,10 +234,10 @@ impl Pieces {
     }
 
     /// Which of the values of `runs` are there, where each is a bit that says it.
-    pub(super) fn validity(&self, runs: &[Run]) -> Result<Option<NullBuffer>> {
+    pub(super) fn validity(&self, runs: &[Run], most: usize) -> Result<Option<NullBuffer>> {
         let mut validity = Validity::default();
         for run in runs {
-            let (bytes, skip) = self.bytes(run)?;
+            let (bytes, skip) = self.bytes(run, most)?;
             validity.push_bits(skip..skip + run.count()?, &bytes);
         }
         Ok(validity.finish())

@@ -1,6 +1,7 @@
 //! One column of values: its pages, and what decoding them gives.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
@@ -14,6 +15,7 @@ use super::flat::{Flat, Pieces, runs};
 use super::packed_struct::PackedStruct;
 use super::parse::{self, Buffers};
 use crate::blob::{HeldBlobs, are_descriptions};
+use crate::budget::{Room, TableBudget};
 use crate::field::is_packed;
 use crate::load::{Load, map};
 use crate::paged::{Starts, Touched};
@@ -78,7 +80,7 @@ enum HeldRoot {
 
 impl Leaf {
     /// Reads `column`, which holds `field`.
-    pub(super) fn open(field: &Field, column: &Column) -> Result<Self> {
+    pub(super) fn open(field: &Field, column: &Column, tables: &Arc<TableBudget>) -> Result<Self> {
         let data_type = field.data_type();
         let shape = match (column.kind, data_type) {
             (ColumnKind::Blob, DataType::LargeBinary) => Shape::Blobs,
@@ -95,7 +97,7 @@ impl Leaf {
         };
         let mut pages = Vec::with_capacity(column.pages.len());
         for (number, page) in column.pages.iter().enumerate() {
-            let root = Root::open(&shape, data_type, page, column);
+            let root = Root::open(&shape, data_type, page, column, tables);
             let root = root.map_err(|error| at_page(error, number))?;
             pages.push(LeafPage { number, length: page.length, root });
         }
@@ -161,20 +163,22 @@ impl Leaf {
     }
 
     /// The loaded rows at `positions`.
-    pub(super) fn decode(&self, held: &HeldLeaf, positions: &Rows) -> Result<ArrayRef> {
+    pub(super) fn decode(&self, held: &HeldLeaf, positions: &Rows, room: &mut Room) -> Result<ArrayRef> {
         let rows = usize::try_from(positions.len()).unwrap_or(usize::MAX);
         match &self.shape {
             Shape::Values(storage) => {
-                let mut values = Values::new(storage);
+                let mut values = Values::within(storage, room.left());
                 let mut validity = Validity::default();
                 held.each(positions, |page, positions| {
                     let HeldRoot::Values(held) = &page.root else { return Err(misfit("values")) };
                     let runs = runs(&page.ranges, positions);
                     let nulls = held.decode(&runs, &mut values)?;
                     push(&mut validity, nulls.as_ref(), super::encoded::count(&runs)?);
-                    Ok(())
+                    values.check()?;
+                    room.check(values.weight().saturating_add(validity.weight()), "values")
                 })?;
                 check_count(values.len(), rows)?;
+                room.take(values.weight().saturating_add(validity.weight()), "values")?;
                 values.finish(&self.data_type, validity.finish())
             }
             Shape::Packed(packed) => {
@@ -220,12 +224,18 @@ impl Leaf {
 }
 
 impl Root {
-    fn open(shape: &Shape, data_type: &DataType, page: &Page, column: &Column) -> Result<Self> {
+    fn open(
+        shape: &Shape,
+        data_type: &DataType,
+        page: &Page,
+        column: &Column,
+        tables: &Arc<TableBudget>,
+    ) -> Result<Self> {
         if page.length == 0 {
             return Ok(Self::Nothing);
         }
         let encoding = decode_message(&page.encoding)?;
-        let buffers = Buffers::of(page, column);
+        let buffers = Buffers::of(page, column, tables);
         match shape {
             Shape::Values(_) => {
                 let encoded = parse::values(Some(&encoding), data_type, &buffers)?;

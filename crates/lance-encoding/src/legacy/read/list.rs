@@ -5,6 +5,8 @@
 //!         which is more than any end
 //! ```
 
+use std::sync::Arc;
+
 use arrow_buffer::NullBuffer;
 use lance_footer::{Column, FormatError, Join, Result, Rows};
 
@@ -12,6 +14,7 @@ use super::encoded::{Encoded, push};
 use super::leaf::{at_page, decode_message};
 use super::parse::{self, Buffers};
 use super::strings::{Ends, load_ends};
+use crate::budget::TableBudget;
 use crate::load::{Load, map};
 use crate::paged::{Starts, Touched};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
@@ -47,13 +50,13 @@ pub(super) struct HeldLists {
 
 impl Lists {
     /// Reads `column`.
-    pub(super) fn open(column: &Column) -> Result<Self> {
+    pub(super) fn open(column: &Column, tables: &Arc<TableBudget>) -> Result<Self> {
         let mut pages = Vec::with_capacity(column.pages.len());
         let mut base = 0_u64;
         for (number, page) in column.pages.iter().enumerate() {
             let mut opened = ListPage { ends: None, adjustment: 0, items: 0, base };
             if page.length > 0 {
-                let buffers = Buffers::of(page, column);
+                let buffers = Buffers::of(page, column, tables);
                 let open = opened.open(&page.encoding, page.length, &buffers);
                 open.map_err(|error| at_page(error, number))?;
             }

@@ -63,7 +63,7 @@ impl PackedStruct {
     /// Appends the rows of `runs` to the values of the members.
     pub(super) fn decode(&self, pieces: &Pieces, runs: &[Run], out: &mut [Values]) -> Result<()> {
         for run in runs {
-            let (rows, _) = pieces.bytes(run)?;
+            let (rows, _) = pieces.stored(run)?;
             let count = run.count()?;
             for (member, out) in self.members.iter().zip(out.iter_mut()) {
                 let mut values = Vec::with_capacity(bounds::product(count, member.width, "packed struct")?);

@@ -1,5 +1,7 @@
 //! What a page says of its encoding, checked against the type of the column.
 
+use std::sync::Arc;
+
 use arrow_schema::DataType;
 use lance_footer::{Column, Extent, FormatError, Page, Result};
 
@@ -9,6 +11,7 @@ use super::encoded::Encoded;
 use super::flat::Flat;
 use super::strings::Strings;
 use crate::bounds;
+use crate::budget::TableBudget;
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::buffer::BufferType;
 use crate::proto::array::nullable::Nullability;
@@ -22,11 +25,13 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Buffers<'a> {
     page: &'a [Extent],
     column: &'a [Extent],
+    /// What the lookup tables of the file may take.
+    pub(super) tables: &'a Arc<TableBudget>,
 }
 
 impl<'a> Buffers<'a> {
-    pub(super) fn of(page: &'a Page, column: &'a Column) -> Self {
-        Self { page: &page.buffers, column: &column.buffers }
+    pub(super) fn of(page: &'a Page, column: &'a Column, tables: &'a Arc<TableBudget>) -> Self {
+        Self { page: &page.buffers, column: &column.buffers, tables }
     }
 
     pub(super) fn find(&self, buffer: Option<&proto::Buffer>) -> Result<Extent> {
@@ -182,16 +187,24 @@ impl Parse<'_> {
         storage: &Storage,
     ) -> Result<Encoded> {
         let (indices, items) = (dictionary.indices.as_deref(), dictionary.items.as_deref());
-        let count = dictionary.num_dictionary_items.into();
+        let (count, tables) = (dictionary.num_dictionary_items.into(), self.buffers.tables);
         Ok(Encoded::Dictionary(match (storage, data_type) {
             (Storage::Dictionary { values }, DataType::Dictionary(key, value)) => {
                 let bits = key.primitive_width().unwrap_or_default() * 8;
                 let items = self.values(items, value, values)?;
-                Dictionary::of_column(self.numbers(indices, bits)?, bits, items, count, values, value)?
+                Dictionary::of_column(
+                    self.numbers(indices, bits)?,
+                    bits,
+                    items,
+                    count,
+                    values,
+                    value,
+                    tables,
+                )?
             }
             (Storage::Variable { .. }, _) => {
                 let items = self.values(items, data_type, storage)?;
-                Dictionary::of_strings(self.numbers(indices, 8)?, items, count, storage)?
+                Dictionary::of_strings(self.numbers(indices, 8)?, items, count, storage, tables)?
             }
             _ => return Err(corrupt(format!("dictionary values of type {data_type}"))),
         }))

@@ -160,7 +160,7 @@ impl HeldStrings {
             let part = ends.part(&run.range)?;
             let (Some(first), Some(last)) = (part.first(), part.last()) else { continue };
             let span = Run { piece: run.piece, range: first - start..last - start };
-            let (bytes, _) = self.bytes.bytes(&span)?;
+            let (bytes, _) = self.bytes.bytes(&span, out.room())?;
             // They end within the bytes, whose size fits.
             let at = |end: &u64| usize::try_from(end - first).unwrap_or(usize::MAX);
             let Some(symbols) = &self.symbols else {
@@ -182,7 +182,7 @@ impl HeldStrings {
 pub(super) fn append_of_width(bytes: &Pieces, width: u64, runs: &[Run], out: &mut Values) -> Result<()> {
     for run in runs {
         let span = times(run.range.start, width)?..times(run.range.end, width)?;
-        let (bytes, _) = bytes.bytes(&Run { piece: run.piece, range: span })?;
+        let (bytes, _) = bytes.bytes(&Run { piece: run.piece, range: span }, out.room())?;
         let width = bounds::size(width, "strings")?;
         let ends = (1..=run.count()?).map(|string| string.saturating_mul(width));
         match out {

@@ -21,6 +21,7 @@ use lance_footer::{
 };
 use prost::Message;
 
+use crate::budget::Allowance;
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::buffer::BufferType;
 use crate::proto::array::nullable::Nullability;
@@ -71,7 +72,7 @@ impl Columns {
 
     fn open_field(self, field: &Field) -> Result<File> {
         let columns: Vec<_> = self.columns.into_iter().map(Arc::new).collect();
-        Ok((open_field(field, &columns, Version::V2_0)?, self.bytes.into()))
+        Ok((open_field(field, &columns, Version::V2_0, &Arc::default())?, self.bytes.into()))
     }
 }
 
@@ -82,7 +83,7 @@ fn read((reader, bytes): &File, rows: &Rows, order: Option<Vec<u32>>) -> Result<
         run_on_slice(machine, bytes)?;
     }
     let loaded = run_on_slice(reader.load(rows, order.map(Into::into))?, bytes)?;
-    loaded.decode(0..loaded.rows())
+    loaded.decode(0..loaded.rows(), &mut Allowance::default())
 }
 
 /// Scans, takes every row in reverse order and twice, every row by itself, and every other row in parts.
@@ -104,7 +105,7 @@ fn check(file: &File, expected: &dyn Array) {
     let loaded = run_on_slice(file.0.load(&Rows::from_indices(&odd), None).unwrap(), &file.1).unwrap();
     let wanted = arrow_select::take::take(expected, &UInt64Array::from(odd.clone()), None).unwrap();
     for start in 0..odd.len() {
-        let part = loaded.decode(start as u64..odd.len() as u64).unwrap();
+        let part = loaded.decode(start as u64..odd.len() as u64, &mut Allowance::default()).unwrap();
         assert_eq!(part.as_ref(), wanted.slice(start, odd.len() - start).as_ref());
     }
     assert!(read(file, &Rows::range(0..rows.len() + 1), None).is_err());

@@ -11,6 +11,8 @@ use lance_footer::{Column, ColumnKind, FormatError, Join, Result, Rows};
 use super::is_text_as_list;
 use super::leaf::{HeldLeaf, Leaf};
 use super::list::{HeldLists, Lists};
+use crate::bounds;
+use crate::budget::{Room, TableBudget};
 use crate::field::{MAX_NESTING, at_member, is_packed, member_name};
 use crate::load::{Load, and_then, map};
 use crate::order::check_part;
@@ -45,9 +47,9 @@ pub(super) enum HeldNode {
 
 impl Node {
     /// The tree of `field`, whose columns are `columns`, parents before what is below them.
-    pub(super) fn open(field: &Field, columns: &[Arc<Column>]) -> Result<Self> {
+    pub(super) fn open(field: &Field, columns: &[Arc<Column>], tables: &Arc<TableBudget>) -> Result<Self> {
         let mut left = columns.iter();
-        let node = Build { columns: &mut left }.node(field, "", 0)?;
+        let node = Build { columns: &mut left, tables }.node(field, "", 0)?;
         match left.len() {
             0 => Ok(node),
             _ => Err(FormatError::corrupt(
@@ -131,15 +133,25 @@ impl Node {
     }
 
     /// The loaded rows at `positions` as an array of `data_type`, which the node was opened with.
-    pub(super) fn decode(&self, held: &HeldNode, data_type: &DataType, positions: &Rows) -> Result<ArrayRef> {
+    pub(super) fn decode(
+        &self,
+        held: &HeldNode,
+        data_type: &DataType,
+        positions: &Rows,
+        room: &mut Room,
+    ) -> Result<ArrayRef> {
         // However many a page claims to have.
         check_part(&(0..positions.len()), u64::MAX)?;
+        if let HeldNode::List(..) = held {
+            let starts = bounds::size(positions.len(), "lists")?.saturating_mul(size_of::<u64>());
+            room.take(starts, "where lists start")?;
+        }
         match (self, held, data_type) {
-            (Self::Leaf(leaf), HeldNode::Leaf(held), _) => leaf.decode(held, positions),
+            (Self::Leaf(leaf), HeldNode::Leaf(held), _) => leaf.decode(held, positions, room),
             (Self::Struct { members, .. }, HeldNode::Struct(held), DataType::Struct(fields)) => {
                 let members = members.iter().zip(held).zip(fields);
                 let members = members.map(|((member, held), field)| {
-                    let array = member.decode(held, field.data_type(), positions);
+                    let array = member.decode(held, field.data_type(), positions, room);
                     array.map_err(|error| at_member(error, field.name()))
                 });
                 let members = members.collect::<Result<Vec<_>>>()?;
@@ -148,13 +160,13 @@ impl Node {
                 Ok(Arc::new(array.map_err(invalid)?))
             }
             (Self::List { item, .. }, HeldNode::List(lists, items), DataType::List(field)) => {
-                list::<i32>(lists, positions, field, |rows| item.decode(items, field.data_type(), rows))
+                list::<i32>(lists, positions, field, |rows| item.decode(items, field.data_type(), rows, room))
             }
             (Self::List { item, .. }, HeldNode::List(lists, items), DataType::LargeList(field)) => {
-                list::<i64>(lists, positions, field, |rows| item.decode(items, field.data_type(), rows))
+                list::<i64>(lists, positions, field, |rows| item.decode(items, field.data_type(), rows, room))
             }
             (Self::Text { bytes, .. }, HeldNode::List(lists, held), _) => {
-                let bytes = bytes.decode(held, &DataType::UInt8, &lists.items_of(positions)?)?;
+                let bytes = bytes.decode(held, &DataType::UInt8, &lists.items_of(positions)?, room)?;
                 text(lists, positions, data_type, &bytes)
             }
             _ => Err(misfit("columns")),
@@ -164,6 +176,7 @@ impl Node {
 
 struct Build<'a, 'b> {
     columns: &'b mut std::slice::Iter<'a, Arc<Column>>,
+    tables: &'b Arc<TableBudget>,
 }
 
 impl<'a> Build<'a, '_> {
@@ -175,7 +188,8 @@ impl<'a> Build<'a, '_> {
         }
         let column = self.column().map_err(|error| at_member(error, name))?;
         let placed = |error| at_member(error, name);
-        let open = |column: &Column| Lists::open(column).map_err(placed);
+        let tables = self.tables;
+        let open = |column: &Column| Lists::open(column, tables).map_err(placed);
         match field.data_type() {
             DataType::Struct(members) if column.kind == ColumnKind::Values && !is_packed(field) => {
                 let rows = column.length();
@@ -200,7 +214,8 @@ impl<'a> Build<'a, '_> {
             data_type if is_text(data_type) && is_text_as_list(column) => {
                 let lists = open(column)?;
                 let bytes = self.column().map_err(placed)?;
-                let bytes = Leaf::open(&Field::new("item", DataType::UInt8, true), bytes).map_err(placed)?;
+                let bytes =
+                    Leaf::open(&Field::new("item", DataType::UInt8, true), bytes, tables).map_err(placed)?;
                 let bytes = Node::Leaf(bytes);
                 check_items(&lists, &bytes).map_err(placed)?;
                 Ok(Node::Text { lists, bytes: Arc::new(bytes) })
@@ -209,7 +224,7 @@ impl<'a> Build<'a, '_> {
             DataType::FixedSizeList(item, _) if matches!(item.data_type(), DataType::Struct(_)) => {
                 Err(placed(FormatError::unsupported("fixed-size lists of structs in file version 2.0")))
             }
-            _ => Ok(Node::Leaf(Leaf::open(field, column).map_err(placed)?)),
+            _ => Ok(Node::Leaf(Leaf::open(field, column, tables).map_err(placed)?)),
         }
     }
 
@@ -235,7 +250,7 @@ fn list<O: OffsetSizeTrait + TryFrom<u64>>(
     lists: &HeldLists,
     positions: &Rows,
     field: &FieldRef,
-    items: impl Fn(&Rows) -> Result<ArrayRef>,
+    items: impl FnOnce(&Rows) -> Result<ArrayRef>,
 ) -> Result<ArrayRef> {
     let offsets = list_offsets::<O>(lists.starts_of(positions)?)?;
     let items = items(&lists.items_of(positions)?).map_err(|error| at_member(error, field.name()))?;

@@ -54,10 +54,10 @@ fn check(field: &Field, arrays: &[ArrayRef], options: &WriterOptions) -> Vec<Vec
     });
     let described = described.collect();
     let columns: Vec<_> = columns.into_iter().map(Arc::new).collect();
-    let reader = open_field(field, &columns, Version::V2_0).unwrap();
+    let reader = open_field(field, &columns, Version::V2_0, &Arc::default()).unwrap();
     let rows = Rows::range(0..reader.rows());
     let loaded = run_on_slice(reader.load(&rows, None).unwrap(), &bytes.into()).unwrap();
-    let read = loaded.decode(0..rows.len()).unwrap();
+    let read = loaded.decode(0..rows.len(), &mut crate::Allowance::default()).unwrap();
     let parts: Vec<_> = arrays.iter().map(AsRef::as_ref).collect();
     let wanted = arrow_select::concat::concat(&parts).unwrap();
     if let DataType::Dictionary(_, value) = field.data_type() {

@@ -18,6 +18,7 @@ use super::leaf::{LeafBuilder, LeafType};
 use super::page::{Held, LoadedPage, PageReader};
 use super::unravel::{Entries, Unraveler};
 use crate::blob::{Description, Descriptions, HeldBlobs, are_descriptions, description_type};
+use crate::budget::{Room, TableBudget};
 use crate::layers::Numbering;
 use crate::load::{Load, and_then, map, ready};
 use crate::order::check_len;
@@ -36,7 +37,12 @@ pub(super) struct Blob {
 
 impl Blob {
     /// From its layout; the buffers are those of the page within.
-    pub(super) fn open(layout: BlobLayout, page: &Page, leaf: &LeafType) -> Result<Self> {
+    pub(super) fn open(
+        layout: BlobLayout,
+        page: &Page,
+        leaf: &LeafType,
+        tables: &Arc<TableBudget>,
+    ) -> Result<Self> {
         let numbering = Numbering::from_proto(&layout.layers)?;
         leaf.check_layers(&numbering)?;
         if numbering.max_repetition() > 0 {
@@ -57,7 +63,7 @@ impl Blob {
         if let Some(page_layout::Layout::BlobLayout(_) | page_layout::Layout::ConstantLayout(_)) = layout {
             return Err(corrupt("its descriptions are no mini-block or full-zip page"));
         }
-        Ok(Self { numbering, inner: Arc::new(PageReader::nested(layout, page, inner)?), described })
+        Ok(Self { numbering, inner: Arc::new(PageReader::nested(layout, page, inner, tables)?), described })
     }
 
     /// Bytes of the lookup tables.
@@ -80,7 +86,7 @@ impl Blob {
             let load: Load<LoadedPage> = Box::new(inner.load(all)?);
             Ok(map(load, move |page| {
                 for rows in missing {
-                    let mut out = LeafBuilder::new(&inner.leaf);
+                    let mut out = LeafBuilder::new(&inner.leaf, &Room::new(u64::MAX));
                     page.decode(&Rows::range(rows.clone()), &mut out)?;
                     descriptions.keep(&rows, &Members::of(&out.values)?.bytes())?;
                 }
@@ -135,7 +141,7 @@ impl Blob {
         let before = out.values.len();
         // The values go to their place, the levels are those of the page within and mean nothing.
         let values = std::mem::replace(&mut out.values, Values::new(&Storage::Nothing));
-        let mut inner = LeafBuilder { values, levels: Unraveler::new(&[false]) };
+        let mut inner = LeafBuilder { values, levels: Unraveler::new(&[false]), room: out.room.clone() };
         page.decode(rows, &mut inner)?;
         out.values = inner.values;
         let mut levels = Levels::default();

@@ -21,6 +21,7 @@ use lance_footer::{Cursor, Extent, FormatError, Page, Result, Rows};
 use super::leaf::{LeafBuilder, LeafType};
 use super::unravel::Entries;
 use crate::bounds;
+use crate::budget::over_budget;
 use crate::codec::{Codec, Place};
 use crate::kernel::bitpack::Word;
 use crate::layers::Numbering;
@@ -113,7 +114,7 @@ impl Constant {
         }
         let this = Self { numbering, value, levels, table: OnceLock::new() };
         if this.extents().is_empty() {
-            this.fill_table(&[], page.length, leaf)?;
+            this.fill_table(&[], page.length, leaf, usize::MAX)?;
         }
         Ok(this)
     }
@@ -148,8 +149,14 @@ impl Constant {
         Some(value.saturating_mul(rows.end.saturating_sub(rows.start)))
     }
 
-    /// Makes the lookup table, which is the value and all levels, of a page of `rows` rows.
-    pub(super) fn fill_table(&self, buffers: &[Bytes], rows: u64, leaf: &LeafType) -> Result<()> {
+    /// Makes the lookup table, which is the value and all levels, of a page of `rows` rows. It may take `most` bytes.
+    pub(super) fn fill_table(
+        &self,
+        buffers: &[Bytes],
+        rows: u64,
+        leaf: &LeafType,
+        most: usize,
+    ) -> Result<()> {
         let mut buffers = buffers.iter();
         let mut next = || buffers.next().ok_or_else(|| corrupt("a buffer is missing"));
         let value = match &self.value {
@@ -158,7 +165,9 @@ impl Constant {
             ValueAt::Buffer(_) => Some(buffer_value(next()?, &leaf.storage)?),
         };
         let (repetition, definition) = match &self.levels {
-            Some(levels) => (levels.repetition.decode(next()?)?, levels.definition.decode(next()?)?),
+            Some(levels) => {
+                (levels.repetition.decode(next()?, most / 2)?, levels.definition.decode(next()?, most / 2)?)
+            }
             None => (None, None),
         };
         let entries = repetition.as_ref().or(definition.as_ref()).map(Vec::len);
@@ -201,6 +210,9 @@ impl Constant {
                 (None, Some(_)) => bounds::size(range.start, "page")?..bounds::size(range.end, "page")?,
                 (None, None) => 0..count,
             };
+            if repetition.is_some() {
+                out.check_starts(entries.len(), self.numbering.max_repetition())?;
+            }
             let part = |levels: &'_ Vec<u16>| levels.get(entries.clone()).is_some();
             if ![repetition, definition].into_iter().flatten().all(part) {
                 return Err(corrupt(format!(
@@ -224,16 +236,20 @@ impl Constant {
                     out.values.append_fillers(visible)?;
                 }
             }
+            out.check()?;
         }
         Ok(())
     }
 }
 
 impl Stream {
-    /// The levels; none if they are not stored.
-    fn decode(&self, bytes: &[u8]) -> Result<Option<Vec<u16>>> {
+    /// The levels, which may take `most` bytes; none if they are not stored.
+    fn decode(&self, bytes: &[u8], most: usize) -> Result<Option<Vec<u16>>> {
         match &self.codec {
             Some((_, 0)) => Ok(None),
+            Some((_, count)) if count.saturating_mul(size_of::<u16>()) > most => {
+                Err(over_budget("levels", count.saturating_mul(size_of::<u16>()), most))
+            }
             Some((codec, count)) => codec.decode_levels(bytes, *count).map(Some),
             None if bytes.is_empty() => Ok(None),
             None if !bytes.len().is_multiple_of(2) => {

@@ -9,6 +9,7 @@ use lance_footer::{Column, ColumnKind, FormatError, Result, Rows};
 
 use super::page::PageReader;
 use super::unravel::{Unraveler, Unravelled};
+use crate::budget::{Room, TableBudget};
 use crate::layers::Numbering;
 use crate::order::reorder;
 use crate::paged::{Starts, Touched};
@@ -56,7 +57,7 @@ pub(super) struct LeafReader {
 
 impl LeafReader {
     /// Reads `column`, which holds a leaf of this type.
-    pub(super) fn open(leaf: LeafType, column: &Column) -> Result<Self> {
+    pub(super) fn open(leaf: LeafType, column: &Column, tables: &Arc<TableBudget>) -> Result<Self> {
         if column.kind != ColumnKind::Values || !column.buffers.is_empty() {
             return Err(FormatError::unsupported("columns of legacy blobs"));
         }
@@ -64,7 +65,7 @@ impl LeafReader {
         let mut pages = Vec::with_capacity(column.pages.len());
         let mut lengths = Vec::with_capacity(column.pages.len());
         for (number, page) in column.pages.iter().enumerate() {
-            pages.push(Arc::new(PageReader::open(page, number, Arc::clone(&leaf))?));
+            pages.push(Arc::new(PageReader::open(page, number, Arc::clone(&leaf), Arc::clone(tables))?));
             let whole = page.length.checked_rem(leaf.slots) == Some(0);
             let rows = page.length.checked_div(leaf.slots).filter(|_| whole);
             lengths.push(rows.ok_or_else(|| {
@@ -102,6 +103,8 @@ fn times(rows: Rows, slots: u64) -> Rows {
 pub(super) struct LeafBuilder {
     pub(super) values: Values,
     pub(super) levels: Unraveler,
+    /// What was there before it.
+    pub(super) room: Room,
 }
 
 /// A decoded leaf.
@@ -114,9 +117,9 @@ pub(super) struct DecodedLeaf {
 
 impl DecodedLeaf {
     /// The rows at `indices`, if there are any, of a leaf that is in no list.
-    pub(super) fn reordered(self, indices: Option<&UInt32Array>) -> Result<Self> {
+    pub(super) fn reordered(self, indices: Option<&UInt32Array>, room: &mut Room) -> Result<Self> {
         let Some(indices) = indices else { return Ok(self) };
-        let array = reorder(self.array, Some(indices))?;
+        let array = reorder(self.array, Some(indices), room)?;
         let mut layers = self.layers;
         for layer in &mut layers {
             layer.len = indices.len();
@@ -130,9 +133,29 @@ impl DecodedLeaf {
 }
 
 impl LeafBuilder {
-    /// Nothing yet.
-    pub(super) fn new(leaf: &LeafType) -> Self {
-        Self { values: Values::new(&leaf.storage), levels: Unraveler::new(&leaf.lists) }
+    /// Nothing yet, and no more than there is `room` for.
+    pub(super) fn new(leaf: &LeafType, room: &Room) -> Self {
+        let room = room.clone();
+        let values = Values::within(&leaf.storage, room.left());
+        Self { values, levels: Unraveler::new(&leaf.lists), room }
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn weight(&self) -> usize {
+        self.values.weight().saturating_add(self.levels.weight())
+    }
+
+    /// An error if it takes more than there is room for. To be called after each piece of bounded size.
+    pub(super) fn check(&self) -> Result<()> {
+        self.values.check()?;
+        self.room.check(self.weight(), "values and levels")
+    }
+
+    /// An error if the starts of lists would take too much, of which there are up to `entries` in each of `lists`
+    /// layers.
+    pub(super) fn check_starts(&self, entries: usize, lists: u16) -> Result<()> {
+        let starts = entries.saturating_mul(usize::from(lists)).saturating_mul(size_of::<u64>());
+        self.room.check(self.weight().saturating_add(starts), "levels")
     }
 
     /// The leaf, which must have `rows` rows.

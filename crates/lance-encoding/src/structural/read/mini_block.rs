@@ -152,14 +152,20 @@ impl MiniBlock {
         Some([Some(self.words), dictionary, self.repetition_index].into_iter().flatten().collect())
     }
 
-    /// Makes the lookup table of a page of `rows` rows.
-    pub(super) fn fill_table(&self, buffers: &[Bytes], rows: u64, leaf: &LeafType) -> Result<()> {
+    /// Makes the lookup table of a page of `rows` rows. Its dictionary may take `most` bytes.
+    pub(super) fn fill_table(
+        &self,
+        buffers: &[Bytes],
+        rows: u64,
+        leaf: &LeafType,
+        most: usize,
+    ) -> Result<()> {
         let mut buffers = buffers.iter();
         let mut next = || buffers.next().ok_or_else(|| corrupt("a buffer is missing"));
         let mut chunks = ChunkTable::parse(next()?, self.shape.large, self.chunks.len(), self.count)?;
         let dictionary = match &self.dictionary {
             Some(DictionaryBuffer { codec, count, .. }) => {
-                Some(Dictionary::decode(codec, next()?, *count, &leaf.data_type, &leaf.storage)?)
+                Some(Dictionary::decode(codec, next()?, *count, &leaf.data_type, &leaf.storage, most)?)
             }
             None => None,
         };
@@ -218,6 +224,7 @@ impl MiniBlock {
             let count = bounds::size(values.end.saturating_sub(values.start), "chunk")?;
             let chunk = Chunk::parse(chunk_bytes(&table.chunks, runs, chunk)?, self.shape)?;
             self.decode_chunk(&chunk, count, &within, started, &picks, table.dictionary.as_ref(), out)?;
+            out.check()?;
         }
         Ok(())
     }

@@ -13,6 +13,7 @@ use super::full_zip::FullZip;
 use super::leaf::{LeafBuilder, LeafType};
 use super::mini_block::MiniBlock;
 use crate::blob::HeldBlobs;
+use crate::budget::TableBudget;
 use crate::field::at_member;
 use crate::load::Load;
 use crate::proto::{PageLayout, page_layout};
@@ -26,6 +27,8 @@ pub(super) struct PageReader {
     pub(super) rows: u64,
     pub(super) leaf: Arc<LeafType>,
     pub(super) layout: Layout,
+    /// What the lookup tables of the file may take.
+    tables: Arc<TableBudget>,
 }
 
 /// How the page is laid out.
@@ -67,18 +70,28 @@ pub(super) struct LoadedPage {
 
 impl PageReader {
     /// Reads `page`, number `number` of a column that holds a leaf of this type.
-    pub(super) fn open(page: &Page, number: usize, leaf: Arc<LeafType>) -> Result<Self> {
+    pub(super) fn open(
+        page: &Page,
+        number: usize,
+        leaf: Arc<LeafType>,
+        tables: Arc<TableBudget>,
+    ) -> Result<Self> {
         let layout = PageLayout::decode(page.encoding.clone())
             .map_err(|error| FormatError::corrupt("page layout", format!("not a message: {error}")));
-        let layout = layout.and_then(|layout| Layout::open(layout.layout, page, &leaf));
+        let layout = layout.and_then(|layout| Layout::open(layout.layout, page, &leaf, &tables));
         let layout = layout.map_err(|error| place(error, Some(number), &leaf))?;
-        Ok(Self { number: Some(number), rows: page.length, leaf, layout })
+        Ok(Self { number: Some(number), rows: page.length, leaf, layout, tables })
     }
 
     /// Reads what lies in `page` with a layout of its own and a leaf of this type.
-    pub(super) fn nested(layout: Option<page_layout::Layout>, page: &Page, leaf: LeafType) -> Result<Self> {
-        let layout = Layout::open(layout, page, &leaf)?;
-        Ok(Self { number: None, rows: page.length, leaf: Arc::new(leaf), layout })
+    pub(super) fn nested(
+        layout: Option<page_layout::Layout>,
+        page: &Page,
+        leaf: LeafType,
+        tables: &Arc<TableBudget>,
+    ) -> Result<Self> {
+        let layout = Layout::open(layout, page, &leaf, tables)?;
+        Ok(Self { number: None, rows: page.length, leaf: Arc::new(leaf), layout, tables: Arc::clone(tables) })
     }
 
     /// `error` with the place of the page.
@@ -108,12 +121,17 @@ impl PageReader {
     }
 
     fn fill_table(&self, buffers: &[Bytes]) -> Result<()> {
+        let read = buffers.iter().map(Bytes::len).sum::<usize>() as u64;
+        let most = self.tables.room(read).left();
+        let before = self.weight();
         match &self.layout {
-            Layout::MiniBlock(layout) => layout.fill_table(buffers, self.rows, &self.leaf),
-            Layout::FullZip(layout) => layout.fill_table(buffers),
-            Layout::Constant(layout) => layout.fill_table(buffers, self.rows, &self.leaf),
-            Layout::Blob(_) | Layout::EmptyStruct => Ok(()),
+            Layout::MiniBlock(layout) => layout.fill_table(buffers, self.rows, &self.leaf, most)?,
+            Layout::FullZip(layout) => layout.fill_table(buffers)?,
+            Layout::Constant(layout) => layout.fill_table(buffers, self.rows, &self.leaf, most)?,
+            Layout::Blob(_) | Layout::EmptyStruct => {}
         }
+        // Two that fill it at once pay twice, or one of them nothing; that is close enough.
+        self.tables.spend(self.weight().saturating_sub(before), read)
     }
 
     /// A machine that loads the lookup table, as far as `rows` need it; none if it is there.
@@ -148,7 +166,12 @@ impl PageReader {
 }
 
 impl Layout {
-    fn open(layout: Option<page_layout::Layout>, page: &Page, leaf: &LeafType) -> Result<Self> {
+    fn open(
+        layout: Option<page_layout::Layout>,
+        page: &Page,
+        leaf: &LeafType,
+        tables: &Arc<TableBudget>,
+    ) -> Result<Self> {
         Ok(match layout {
             _ if leaf.is_empty_struct() => Self::EmptyStruct,
             Some(page_layout::Layout::MiniBlockLayout(layout)) => {
@@ -160,7 +183,9 @@ impl Layout {
             Some(page_layout::Layout::ConstantLayout(layout)) => {
                 Self::Constant(Constant::open(&layout, page, leaf)?)
             }
-            Some(page_layout::Layout::BlobLayout(layout)) => Self::Blob(Blob::open(*layout, page, leaf)?),
+            Some(page_layout::Layout::BlobLayout(layout)) => {
+                Self::Blob(Blob::open(*layout, page, leaf, tables)?)
+            }
             None => return Err(FormatError::corrupt("page layout", "it is missing or unknown")),
         })
     }
@@ -174,7 +199,8 @@ fn place(error: FormatError, number: Option<usize>, leaf: &LeafType) -> FormatEr
 impl LoadedPage {
     /// Decodes `rows`, which are among those that were loaded.
     pub(super) fn decode(&self, rows: &Rows, out: &mut LeafBuilder) -> Result<()> {
-        self.decode_rows(rows, out).map_err(|error| self.page.place(error))
+        let decoded = self.decode_rows(rows, out).and_then(|()| out.check());
+        decoded.map_err(|error| self.page.place(error))
     }
 
     fn decode_rows(&self, rows: &Rows, out: &mut LeafBuilder) -> Result<()> {

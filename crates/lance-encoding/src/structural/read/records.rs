@@ -182,7 +182,7 @@ pub(super) fn read_strings(
             let bytes = take(&mut rest, len)?;
             match &strings.codec {
                 Codec::VariablePackedStruct(packed) => packed.decode_value(bytes, &mut out.values)?,
-                codec => out.values.append_string(|data| codec.decode_string(bytes, data))?,
+                codec => out.values.append_string(|data, most| codec.decode_string(bytes, data, most))?,
             }
         } else if definition <= numbering.max_visible() {
             out.values.append_fillers(1)?;
@@ -219,6 +219,7 @@ mod tests {
     use arrow_schema::DataType;
 
     use super::*;
+    use crate::budget::Room;
     use crate::codec::variable::Variable;
     use crate::layers::Layer;
     use crate::storage::Storage;
@@ -227,7 +228,7 @@ mod tests {
     fn builder(data_type: DataType) -> (LeafType, LeafBuilder, Numbering) {
         let storage = Storage::of(&data_type).unwrap();
         let leaf = LeafType { name: String::new(), data_type, storage, lists: vec![false, true], slots: 1 };
-        let builder = LeafBuilder::new(&leaf);
+        let builder = LeafBuilder::new(&leaf, &Room::new(u64::MAX));
         let layers = vec![Layer::Item { nullable: true }, Layer::List { nullable: true, emptyable: true }];
         (leaf, builder, Numbering::new(layers).unwrap())
     }

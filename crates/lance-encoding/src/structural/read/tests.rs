@@ -13,6 +13,7 @@ use bytes::Bytes;
 use lance_footer::{Column, ColumnKind, Extent, Page, Result, Rows, Version, run_on_slice};
 use prost::Message;
 
+use crate::budget::Allowance;
 use crate::proto::compressive_encoding::Compression;
 use crate::proto::full_zip_layout::Details;
 use crate::proto::page_layout::Layout;
@@ -45,7 +46,7 @@ impl Pages {
 
     fn open_field(self, field: &Field) -> Result<(Arc<dyn FieldReader>, Bytes)> {
         let column = Column { kind: ColumnKind::Values, pages: self.pages, buffers: vec![] };
-        Ok((open_field(field, &[Arc::new(column)], Version::V2_2)?, self.bytes.into()))
+        Ok((open_field(field, &[Arc::new(column)], Version::V2_2, &Arc::default())?, self.bytes.into()))
     }
 }
 
@@ -55,7 +56,7 @@ fn read(file: &(Arc<dyn FieldReader>, Bytes), rows: &Rows, order: Option<Vec<u32
         run_on_slice(machine, bytes)?;
     }
     let loaded = run_on_slice(reader.load(rows, order.map(Into::into))?, bytes)?;
-    loaded.decode(0..loaded.rows())
+    loaded.decode(0..loaded.rows(), &mut Allowance::default())
 }
 
 /// Scans, and takes every row in reverse order, and twice.

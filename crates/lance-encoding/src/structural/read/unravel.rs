@@ -71,6 +71,11 @@ impl Unraveler {
         Self { layers: layers.collect() }
     }
 
+    /// Bytes that they take.
+    pub(super) fn weight(&self) -> usize {
+        self.layers.iter().map(Slots::weight).fold(0, usize::saturating_add)
+    }
+
     /// Slots of the leaf itself.
     pub(super) fn values(&self) -> usize {
         self.layers.first().map_or(0, Slots::len)
@@ -218,6 +223,15 @@ impl Slots {
     const fn len(&self) -> usize {
         match self {
             Self::Item(validity) | Self::List { validity, .. } => validity.len(),
+        }
+    }
+
+    fn weight(&self) -> usize {
+        match self {
+            Self::Item(validity) => validity.weight(),
+            Self::List { starts, validity } => {
+                size_of_val(starts.as_slice()).saturating_add(validity.weight())
+            }
         }
     }
 

@@ -75,7 +75,7 @@ impl Loaded for LoadedNumbers {
         self.0.len() as u64
     }
 
-    fn decode(&self, part: Range<u64>) -> Result<ArrayRef, FormatError> {
+    fn decode(&self, part: Range<u64>, _: &mut Allowance) -> Result<ArrayRef, FormatError> {
         self.1.fetch_add(1, Ordering::Relaxed);
         let part = &self.0[part.start as usize..part.end as usize];
         if part.iter().any(|row| *row >= self.2) {
@@ -125,6 +125,7 @@ fn setup(plan: Plan) -> Setup {
         broken_from: plan.broken_from,
     });
     let target = Target {
+        budget: DecodeBudget::default(),
         source: counting.clone(),
         schema: Arc::new(schema),
         fields: vec![OpenField { name: "n".into(), reader }],

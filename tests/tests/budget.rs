@@ -1,0 +1,237 @@
+//! Few bytes that stand for many: what comes out of them is bounded, and what is asked for comes at once.
+
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_schema::{DataType, Field, Schema};
+use bytes::Bytes;
+use demilance_tests::edit::Parts;
+use demilance_tests::ours::{self, Shape};
+use futures::{StreamExt, TryStreamExt};
+use lance_encoding::proto::compressive_encoding::Compression;
+use lance_encoding::proto::page_layout::Layout;
+use lance_encoding::proto::{
+    self, CompressiveEncoding, ConstantLayout, FullZipLayout, RepDefLayer, full_zip_layout,
+};
+use lance_file::{DecodeBudget, FileError, FileReader, FormatError, OpenOptions, ScanOptions, Version};
+use lance_io::MemoryFile;
+
+/// Bytes that a test may take, much less than what the files say.
+const MEMORY: u64 = 700 << 20;
+
+fn written(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Bytes {
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(Arc::clone(&schema), columns).unwrap();
+    ours::run(ours::written(&schema, &[batch], Shape::of(Version::V2_2))).unwrap()
+}
+
+async fn open(file: &Bytes, budget: DecodeBudget) -> FileReader {
+    let source = Arc::new(MemoryFile::new("a.lance", file.clone()));
+    FileReader::open_with(source, OpenOptions { budget, ..Default::default() }).await.unwrap()
+}
+
+/// Runs `work` on this thread alone, and fails if it takes too much.
+fn bounded<T>(work: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (mut output, mut work) = (None, Some(work));
+    let measured = allocation_counter::measure(|| output = work.take().map(|work| runtime.block_on(work)));
+    assert!(measured.bytes_max < MEMORY, "{} bytes", measured.bytes_max);
+    output.unwrap()
+}
+
+#[test]
+fn a_page_of_2_to_60_rows_is_read_lazily() {
+    let rows = 1_u64 << 60;
+    let nullable = |name: &str, data_type| Field::new(name, data_type, true);
+    let file = written(
+        vec![
+            nullable("n", DataType::Int32),
+            nullable("none", DataType::Utf8),
+            nullable("flag", DataType::Boolean),
+        ],
+        vec![
+            Arc::new(Int32Array::from(vec![7; 100])),
+            Arc::new(StringArray::new_null(100)),
+            Arc::new(arrow_array::BooleanArray::from(vec![true; 100])),
+        ],
+    );
+    let mut parts = Parts::of(&file);
+    parts.descriptor.length = rows;
+    for column in 0..3 {
+        assert_eq!(parts.columns[column].pages.len(), 1);
+        parts.page(column, 0).length = rows;
+    }
+    let file = parts.file();
+    bounded(async {
+        let file = open(&file, DecodeBudget::default()).await;
+        assert_eq!(file.rows(), rows);
+        let batches: Vec<_> =
+            file.scan(ScanOptions::default()).unwrap().take(200).try_collect().await.unwrap();
+        assert!(batches.iter().all(|batch| batch.num_rows() == 8192), "{:?}", batches[0].num_rows());
+        let batch = file.take(&[1 << 59, rows - 1, 0, 1 << 59], file.schema()).await.unwrap();
+        assert_eq!(batch.column(0).as_primitive::<Int32Type>().values(), &[7; 4]);
+        assert_eq!(batch.column(1).null_count(), 4);
+        assert!(batch.column(2).as_boolean().value(3));
+        // However many rows a batch may have.
+        let options = ScanOptions { batch_rows: u32::MAX, ..Default::default() };
+        let mut stream = file.scan(options).unwrap();
+        for _ in 0..3 {
+            let batch = stream.next().await.unwrap().unwrap();
+            assert!(batch.get_array_memory_size() < 100 << 20, "{}", batch.num_rows());
+        }
+    });
+}
+
+/// A file with one string column of `rows` rows, in a page of this layout and these buffers.
+fn strings(rows: u64, layout: Layout, buffers: &[&[u8]]) -> Bytes {
+    let text = Field::new("text", DataType::Binary, true);
+    let mut parts = Parts::of(&written(vec![text], vec![Arc::new(BinaryArray::from_vec(vec![b"x"]))]));
+    parts.descriptor.length = rows;
+    let offsets: Vec<u64> = buffers.iter().map(|buffer| parts.append(buffer)).collect();
+    let page = parts.page(0, 0);
+    page.length = rows;
+    page.buffer_offsets = offsets;
+    page.buffer_sizes = buffers.iter().map(|buffer| buffer.len() as u64).collect();
+    parts.edit_layout(0, 0, |old| old.layout = Some(layout));
+    parts.file()
+}
+
+fn words(numbers: &[u32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+#[test]
+fn a_long_constant_makes_small_batches() {
+    // The Arrow buffers of one string: their number and sizes, the offsets, the bytes.
+    let mut value = words(&[2, 8, 1 << 20, 0, 1 << 20]);
+    value.resize(value.len() + (1 << 20), b'x');
+    let layers = vec![RepDefLayer::RepdefAllValidItem.into()];
+    let layout = Layout::ConstantLayout(ConstantLayout { layers, ..Default::default() });
+    let file = strings(1000, layout, &[&value]);
+    bounded(async {
+        let file = open(&file, DecodeBudget::default()).await;
+        let mut stream = file.scan(ScanOptions::default()).unwrap().take(20);
+        while let Some(batch) = stream.next().await {
+            let rows = batch.unwrap().num_rows();
+            assert!(rows <= 64, "{rows}");
+        }
+        // A take cannot make less of it.
+        let rows: Vec<u64> = (0..1000).collect();
+        let error = file.take(&rows, file.schema()).await.unwrap_err();
+        assert!(error.is_over_budget(), "{error}");
+        assert!(error.to_string().contains("field text: page 0: values"), "{error}");
+        let error = file.take(&[5; 1000], file.schema()).await.unwrap_err();
+        assert!(error.is_over_budget(), "{error}");
+        assert_eq!(file.take(&[5; 100], file.schema()).await.unwrap().num_rows(), 100);
+    });
+}
+
+/// A zstd frame of `blocks` times 128 KiB of zeros, in 4 bytes each.
+fn zeros(blocks: usize) -> Vec<u8> {
+    // The magic, no flags, a window of 128 KiB.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3];
+    for block in 1..=blocks {
+        let repeated = 1 << 1;
+        let header = (1 << 17) << 3 | repeated | u32::from(block == blocks);
+        frame.extend(&header.to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    frame
+}
+
+/// A file of strings, each so many times 128 KiB of zeros.
+fn bombs(blocks: &[usize]) -> Bytes {
+    let mut records = vec![];
+    let mut starts = vec![0];
+    for blocks in blocks {
+        let frame = zeros(*blocks);
+        records.extend(words(&[frame.len() as u32]));
+        records.extend(frame);
+        starts.push(records.len() as u32);
+    }
+    let plain = CompressiveEncoding {
+        compression: Some(Compression::Variable(Box::new(proto::Variable {
+            offsets: Some(Box::new(CompressiveEncoding {
+                compression: Some(Compression::Flat(proto::Flat { bits_per_value: 32, data: None })),
+            })),
+            values: None,
+        }))),
+    };
+    let zstd = proto::BufferCompression {
+        scheme: proto::CompressionScheme::CompressionAlgorithmZstd.into(),
+        level: None,
+    };
+    let general = proto::General { compression: Some(zstd), values: Some(Box::new(plain)) };
+    let layout = Layout::FullZipLayout(FullZipLayout {
+        num_items: blocks.len() as u32,
+        num_visible_items: blocks.len() as u32,
+        value_compression: Some(CompressiveEncoding {
+            compression: Some(Compression::General(Box::new(general))),
+        }),
+        layers: vec![RepDefLayer::RepdefAllValidItem.into()],
+        details: Some(full_zip_layout::Details::BitsPerOffset(32)),
+        ..Default::default()
+    });
+    strings(blocks.len() as u64, layout, &[&records, &words(&starts)])
+}
+
+#[test]
+fn what_a_few_bytes_decompress_to_is_bounded() {
+    // 48 MiB each: a batch has one row.
+    let file = bombs(&[384; 12]);
+    assert!(file.len() < 100_000);
+    bounded(async {
+        let file = open(&file, DecodeBudget::default()).await;
+        let mut stream = file.scan(ScanOptions::default()).unwrap();
+        let mut batches = 0;
+        while let Some(batch) = stream.next().await {
+            let batch = batch.unwrap();
+            assert_eq!((batch.num_rows(), batch.column(0).as_binary::<i32>().value(0).len()), (1, 48 << 20));
+            batches += 1;
+        }
+        assert_eq!(batches, 12);
+        let rows: Vec<u64> = (0..12).collect();
+        let error = file.take(&rows, file.schema()).await.unwrap_err();
+        assert!(error.is_over_budget(), "{error}");
+        assert_eq!(file.take(&[9], file.schema()).await.unwrap().num_rows(), 1);
+    });
+}
+
+#[test]
+fn a_row_over_the_budget_is_told_with_its_place() {
+    // The third row has 1 GiB.
+    let file = &bombs(&[1, 1, 8192, 1]);
+    bounded(async {
+        let scanned = |budget| async move {
+            let mut stream = open(file, budget).await.scan(ScanOptions::default()).unwrap();
+            let mut rows = 0;
+            while let Some(batch) = stream.next().await {
+                match batch {
+                    Ok(batch) => rows += batch.num_rows(),
+                    Err(error) => return (rows, Some(error)),
+                }
+            }
+            (rows, None)
+        };
+        let (rows, error) = scanned(DecodeBudget::default()).await;
+        let Some(FileError::Format { source: FormatError::OverBudget { what, needed, allowed }, .. }) =
+            &error
+        else {
+            panic!("{error:?}")
+        };
+        assert_eq!((rows, what.as_str()), (2, "field text: page 0: zstd data"));
+        assert!(*needed > 256 << 20 && *allowed >= 256 << 20, "{error:?}");
+        let (rows, error) = scanned(DecodeBudget { per_byte: 8, constant: 1 << 16 }).await;
+        assert_eq!((rows, error.is_some_and(|error| error.is_over_budget())), (0, true));
+    });
+    // Whoever trusts a file gets all of it.
+    let file = bombs(&[1, 1, 3072, 1]);
+    ours::run(async {
+        let trusting = open(&file, DecodeBudget::UNLIMITED).await;
+        assert_eq!(trusting.take(&[2], trusting.schema()).await.unwrap().num_rows(), 1);
+        let careful = open(&file, DecodeBudget::default()).await;
+        assert!(careful.take(&[2], careful.schema()).await.unwrap_err().is_over_budget());
+    });
+}
