@@ -153,9 +153,14 @@ impl Default for Scratch {
 
 /// Writes `batch` to the Lance file `name` in pieces of 8192 rows, as a stream would bring them.
 pub async fn write_lance(store: &Store, name: &str, batch: &RecordBatch) {
+    write_lance_with(store, name, batch, WriteOptions::default()).await;
+}
+
+/// The same with options.
+pub async fn write_lance_with(store: &Store, name: &str, batch: &RecordBatch, options: WriteOptions) {
     let schema = lance_file::Schema::from_arrow(&batch.schema()).unwrap();
     let sink = store.create(name, Alignment::Bytes64).await.unwrap();
-    let mut writer = FileWriter::new(sink, schema, WriteOptions::default()).unwrap();
+    let mut writer = FileWriter::new(sink, schema, options).unwrap();
     for piece in pieces(batch) {
         writer.push(&piece).await.unwrap();
     }
