@@ -4,27 +4,33 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, ListArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
 use demilance_tests::edit::Parts;
 use demilance_tests::ours::{self, Shape};
 use futures::{StreamExt, TryStreamExt};
+use lance_encoding::proto::array::array_encoding::ArrayEncoding as ArrayKind;
 use lance_encoding::proto::compressive_encoding::Compression;
 use lance_encoding::proto::page_layout::Layout;
 use lance_encoding::proto::{
-    self, CompressiveEncoding, ConstantLayout, FullZipLayout, RepDefLayer, full_zip_layout,
+    self, CompressiveEncoding, ConstantLayout, FullZipLayout, RepDefLayer, array, full_zip_layout,
 };
 use lance_file::{DecodeBudget, FileError, FileReader, FormatError, OpenOptions, ScanOptions, Version};
 use lance_io::MemoryFile;
+use prost::Message;
 
 /// Bytes that a test may take, much less than what the files say.
 const MEMORY: u64 = 700 << 20;
 
 fn written(fields: Vec<Field>, columns: Vec<ArrayRef>) -> Bytes {
+    written_in(Version::V2_2, fields, columns)
+}
+
+fn written_in(version: Version, fields: Vec<Field>, columns: Vec<ArrayRef>) -> Bytes {
     let schema = Arc::new(Schema::new(fields));
     let batch = RecordBatch::try_new(Arc::clone(&schema), columns).unwrap();
-    ours::run(ours::written(&schema, &[batch], Shape::of(Version::V2_2))).unwrap()
+    ours::run(ours::written(&schema, &[batch], Shape::of(version))).unwrap()
 }
 
 async fn open(file: &Bytes, budget: DecodeBudget) -> FileReader {
@@ -233,5 +239,119 @@ fn a_row_over_the_budget_is_told_with_its_place() {
         assert_eq!(trusting.take(&[2], trusting.schema()).await.unwrap().num_rows(), 1);
         let careful = open(&file, DecodeBudget::default()).await;
         assert!(careful.take(&[2], careful.schema()).await.unwrap_err().is_over_budget());
+    });
+}
+
+/// Says that the only page of a column of version 2.0 has this encoding.
+fn set_array_encoding(parts: &mut Parts, column: usize, kind: ArrayKind) {
+    let encoding = array::ArrayEncoding { array_encoding: Some(kind) };
+    parts.edit_encoding(column, 0, |any| any.value = encoding.encode_to_vec().into());
+}
+
+fn page_flat(buffer: u32, bits: u64, scheme: Option<&str>) -> Option<Box<array::ArrayEncoding>> {
+    let buffer = Some(array::Buffer { buffer_index: buffer, buffer_type: 0 });
+    let compression = scheme.map(|scheme| array::Compression { scheme: scheme.into(), level: None });
+    let flat = array::Flat { bits_per_value: bits, buffer, compression };
+    Some(Box::new(array::ArrayEncoding { array_encoding: Some(ArrayKind::Flat(flat)) }))
+}
+
+/// Gives the only page of a column these buffers, and as many rows.
+fn set_buffers(parts: &mut Parts, column: usize, length: u64, buffers: &[&[u8]]) {
+    let offsets: Vec<u64> = buffers.iter().map(|buffer| parts.append(buffer)).collect();
+    let page = parts.page(column, 0);
+    page.length = length;
+    page.buffer_offsets = offsets;
+    page.buffer_sizes = buffers.iter().map(|buffer| buffer.len() as u64).collect();
+}
+
+#[test]
+fn a_long_list_of_nulls_of_version_2_0_is_bounded() {
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)])]);
+    let field = Field::new("list", list.data_type().clone(), true);
+    let file = written_in(Version::V2_0, vec![field], vec![Arc::new(list)]);
+    for items in [1_u64 << 30, 1 << 31, 1 << 34, 1 << 60] {
+        let mut parts = Parts::of(&file);
+        set_buffers(&mut parts, 0, 1, &[&items.to_le_bytes()]);
+        let list = array::List {
+            offsets: page_flat(0, 64, None),
+            null_offset_adjustment: items + 1,
+            num_items: items,
+        };
+        set_array_encoding(&mut parts, 0, ArrayKind::List(Box::new(list)));
+        set_buffers(&mut parts, 1, items, &[]);
+        let nulls = array::nullable::Nullability::AllNulls(array::AllNull {});
+        let nullable = array::Nullable { nullability: Some(nulls) };
+        set_array_encoding(&mut parts, 1, ArrayKind::Nullable(Box::new(nullable)));
+        let file = parts.file();
+        bounded(async {
+            let file = open(&file, DecodeBudget::default()).await;
+            let scanned = file.scan(ScanOptions::default()).unwrap().next().await.unwrap();
+            let taken = file.take(&[0], file.schema()).await;
+            for error in [scanned.unwrap_err(), taken.unwrap_err()] {
+                // More than a list can have is refused before that.
+                assert_eq!(error.is_over_budget(), items < 1 << 31, "{items}: {error}");
+            }
+        });
+    }
+}
+
+#[test]
+fn long_strings_of_a_dictionary_of_version_2_0_make_small_batches() {
+    let text = Field::new("text", DataType::Utf8, true);
+    let file = written_in(Version::V2_0, vec![text], vec![Arc::new(StringArray::from(vec!["x"]))]);
+    let mut parts = Parts::of(&file);
+    let (rows, len) = (10_000_u64, 4_u64 << 20);
+    parts.descriptor.length = rows;
+    set_buffers(
+        &mut parts,
+        0,
+        rows,
+        &[&vec![1; rows as usize], &len.to_le_bytes(), &vec![b'x'; len as usize]],
+    );
+    let items = array::Binary {
+        indices: page_flat(1, 64, None),
+        bytes: page_flat(2, 8, None),
+        null_adjustment: len + 1,
+    };
+    let items = array::ArrayEncoding { array_encoding: Some(ArrayKind::Binary(Box::new(items))) };
+    let dictionary = array::Dictionary {
+        indices: page_flat(0, 8, None),
+        items: Some(Box::new(items)),
+        num_dictionary_items: 1,
+    };
+    set_array_encoding(&mut parts, 0, ArrayKind::Dictionary(Box::new(dictionary)));
+    let file = parts.file();
+    bounded(async {
+        let file = open(&file, DecodeBudget::default()).await;
+        let mut stream = file.scan(ScanOptions::default()).unwrap();
+        for _ in 0..20 {
+            let rows = stream.next().await.unwrap().unwrap().num_rows();
+            assert!(rows <= 8, "{rows}");
+        }
+        assert_eq!(file.take(&[7; 10], file.schema()).await.unwrap().num_rows(), 10);
+        assert!(file.take(&[7; 1000], file.schema()).await.unwrap_err().is_over_budget());
+    });
+}
+
+#[test]
+fn what_bytes_of_version_2_0_decompress_to_is_bounded() {
+    let text = Field::new("text", DataType::Utf8, true);
+    let file = written_in(Version::V2_0, vec![text], vec![Arc::new(StringArray::from(vec!["x"]))]);
+    let len = 1_u64 << 30;
+    let mut parts = Parts::of(&file);
+    let bytes = [&len.to_le_bytes()[..], &zeros(8192)].concat();
+    set_buffers(&mut parts, 0, 1, &[&len.to_le_bytes(), &bytes]);
+    let binary = array::Binary {
+        indices: page_flat(0, 64, None),
+        bytes: page_flat(1, 8, Some("zstd")),
+        null_adjustment: len + 1,
+    };
+    set_array_encoding(&mut parts, 0, ArrayKind::Binary(Box::new(binary)));
+    let file = parts.file();
+    bounded(async {
+        let file = open(&file, DecodeBudget::default()).await;
+        let scanned = file.scan(ScanOptions::default()).unwrap().next().await.unwrap();
+        let taken = file.take(&[0], file.schema()).await;
+        assert!(scanned.unwrap_err().is_over_budget() && taken.unwrap_err().is_over_budget());
     });
 }
