@@ -40,7 +40,8 @@ fn check(version: Version, nulls: Nulls) {
 
 async fn write(version: Version, nulls: Nulls, place: &Path) -> (Vec<Written>, Vec<String>) {
     let mut columns = columns_of(version);
-    columns.retain(|column| version == Version::V2_0 || !column.name.starts_with("packed"));
+    // What the reference writes and cannot read in every row, we do not write.
+    columns.retain(|column| !column.name.starts_with("packed_large_list_text"));
     let schema = schema(&columns);
     let store = Store::local(place);
     let mut draw = Draw::new(5);

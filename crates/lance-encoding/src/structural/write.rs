@@ -9,6 +9,7 @@ mod layout;
 mod levels;
 mod mini_block;
 mod number;
+mod packed_struct;
 mod page;
 mod path;
 mod shred;

@@ -149,7 +149,13 @@ fn leaf(array: &ArrayRef, path: &LeafPath) -> Result<(Option<NullBuffer>, Block,
     match path.kind {
         LeafKind::Null => Ok((Some(NullBuffer::new_null(array.len())), Block::Null(array.len()), None)),
         LeafKind::EmptyStruct => Ok((nulls, Block::Null(array.len()), None)),
-        LeafKind::Plain => Ok((nulls, Block::from_array(array)?, None)),
+        LeafKind::Plain => match &path.packed {
+            Some(packed) => {
+                let rows = packed.rows(array).map_err(|error| at_member(error, path.name()))?;
+                Ok((nulls, rows, None))
+            }
+            None => Ok((nulls, Block::from_array(array)?, None)),
+        },
         LeafKind::Dictionary => {
             let (keys, dictionary) = dictionary(array)?;
             let nulls = keys.nulls().filter(|nulls| nulls.null_count() > 0).cloned();

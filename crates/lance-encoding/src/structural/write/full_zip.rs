@@ -20,13 +20,15 @@ use crate::codec::general::Compressor;
 use crate::codec::{fixed_size_list, flat, variable};
 use crate::kernel::bitpack::Word;
 use crate::proto::page_layout::Layout;
-use crate::proto::{FullZipLayout, full_zip_layout::Details};
+use crate::proto::{CompressiveEncoding, FullZipLayout, full_zip_layout::Details};
 use crate::settings::{Compression, Settings};
 
 /// A page of records, not put together yet.
 pub(super) struct FullZip<'a> {
     page: &'a Page,
     values: Values,
+    /// What is said of the values, if it is not what they seem to be.
+    described: Option<CompressiveEncoding>,
 }
 
 enum Values {
@@ -59,7 +61,12 @@ impl<'a> FullZip<'a> {
             },
             _ => fixed(values)?.map(Values::Fixed),
         };
-        Ok(values.map(|values| Self { page, values }))
+        Ok(values.map(|values| Self { page, values, described: None }))
+    }
+
+    /// The same records, which are said to be `encoding`.
+    pub(super) fn described(self, encoding: CompressiveEncoding) -> Self {
+        Self { described: Some(encoding), ..self }
     }
 
     /// Bytes that it takes, about.
@@ -111,7 +118,7 @@ impl<'a> FullZip<'a> {
             bits_def: control.bits_def,
             num_items: count(page.entries)?,
             num_visible_items: count(page.visible())?,
-            value_compression: Some(encoding),
+            value_compression: Some(self.described.unwrap_or(encoding)),
             layers: page.layers(),
             details: Some(details),
         };

@@ -5,6 +5,7 @@ use lance_footer::{FormatError, Result};
 
 use super::full_zip::FullZip;
 use super::levels::LevelCodecs;
+use super::packed_struct::Packed;
 use super::page::{Page, cuts, longest_gap, prepared, split};
 use super::path::{LeafKind, LeafPath};
 use super::shred::Shredded;
@@ -12,11 +13,12 @@ use super::{constant, items, mini_block};
 use crate::Levels;
 use crate::block::Block;
 use crate::codec::dictionary::Distinct;
+use crate::codec::flat::FlatScheme;
 use crate::field::at_member;
 use crate::proto::page_layout::Layout;
 use crate::rules::Rules;
-use crate::scheme::{self, Asked, Proposal};
-use crate::settings::Forced;
+use crate::scheme::{self, Asked, Proposal, Scheme};
+use crate::settings::{Compression, Forced, Settings};
 
 /// Values from this many bytes on are wide: each is found by itself instead of with its neighbours.
 const WIDE: usize = 256;
@@ -55,6 +57,7 @@ pub(super) fn lay_out(
     }
     if rules.constant_values
         && dictionary.is_none()
+        && path.packed.is_none()
         && let Some(page) = constant::one_value(&page)
     {
         return laid(page);
@@ -81,6 +84,9 @@ impl<'a> Filled<'a> {
             return self.chunks(scheme::choose(self.asked(self.values))?, self.dictionary);
         }
         let forced = self.path.settings.layout;
+        if let Some(packed) = &self.path.packed {
+            return self.packed(packed, forced);
+        }
         let wide = forced.map_or_else(|| is_wide(self.values), |forced| forced == Forced::FullZip);
         let records = if wide { self.records()? } else { None };
         if let Some(records) = records {
@@ -97,6 +103,25 @@ impl<'a> Filled<'a> {
             Some(pages) => Ok(pages),
             None => self.chunks(proposal, None),
         }
+    }
+
+    /// Pages of rows that are packed structs, which nothing else is made of.
+    fn packed(self, packed: &Packed, forced: Option<Forced>) -> Result<Vec<Laid>> {
+        let wide = match forced {
+            Some(Forced::MiniBlock) if packed.is_variable() => {
+                return Err(FormatError::unsupported(
+                    "packed structs with strings or lists in mini-block pages",
+                ));
+            }
+            Some(forced) => forced == Forced::FullZip,
+            None => packed.is_variable() || is_wide(self.values),
+        };
+        if wide && let Some(records) = self.records()? {
+            return self.zip(records);
+        }
+        let plain = FlatScheme.propose(self.asked(self.values));
+        let plain = plain.ok_or_else(|| FormatError::unsupported("such packed structs"))?;
+        self.chunks(packed.described(plain), None)
     }
 
     fn asked<'b>(self, blocks: &'b [Block]) -> Asked<'b>
@@ -126,7 +151,12 @@ impl<'a> Filled<'a> {
     }
 
     fn records(self) -> Result<Option<FullZip<'a>>> {
-        FullZip::new(self.page, self.values, &self.path.settings)
+        let Some(packed) = &self.path.packed else {
+            return FullZip::new(self.page, self.values, &self.path.settings);
+        };
+        let plain = Settings { compression: Some(Compression::None), ..Settings::default() };
+        let records = FullZip::new(self.page, self.values, &plain)?;
+        Ok(records.map(|records| records.described(packed.encoding())))
     }
 
     fn zip(self, records: FullZip<'_>) -> Result<Vec<Laid>> {

@@ -131,7 +131,7 @@ mod tests {
         let structs = |strict| step(Nesting::Struct { member: 0 }, strict);
         let item = |nullable| Layer::Item { nullable };
         let layers = |steps: Vec<Step>, codes| {
-            let path = LeafPath { steps, kind: LeafKind::Plain, settings: Settings::default() };
+            let path = LeafPath { steps, kind: LeafKind::Plain, packed: None, settings: Settings::default() };
             number(Some(codes), 2, &path).unwrap().numbering.layers().to_vec()
         };
         let nested = |strict| vec![structs(false), structs(strict), step(Nesting::Leaf, false)];
@@ -148,7 +148,7 @@ mod tests {
     fn layers(kind: LeafKind, codes: Vec<u16>) -> Vec<Layer> {
         let step = |nesting| Step { name: "a".into(), nullable: true, strict: false, nesting };
         let steps = vec![step(Nesting::Struct { member: 0 }), step(Nesting::Leaf)];
-        let path = LeafPath { steps, kind, settings: Settings::default() };
+        let path = LeafPath { steps, kind, packed: None, settings: Settings::default() };
         number(Some(codes), 2, &path).unwrap().numbering.layers().to_vec()
     }
 

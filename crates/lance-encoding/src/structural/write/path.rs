@@ -1,8 +1,11 @@
 //! The leaves of a field, how each is reached, and what cannot be written.
 
+use std::sync::Arc;
+
 use arrow_schema::{DataType, Field};
 use lance_footer::{FormatError, Result};
 
+use super::packed_struct::Packed;
 use crate::codec::MAX_DEPTH;
 use crate::field::{MAX_NESTING, at_member, member_name};
 use crate::is_packed;
@@ -16,6 +19,8 @@ pub(super) struct LeafPath {
     pub(super) steps: Vec<Step>,
     /// What the leaf holds.
     pub(super) kind: LeafKind,
+    /// If it is a packed struct, what that consists of; its rows are plain values.
+    pub(super) packed: Option<Arc<Packed>>,
     /// How its values are to be encoded.
     pub(super) settings: Settings,
 }
@@ -106,14 +111,15 @@ impl Walk<'_> {
             return Err(refuse(&name, &format!("more than {MAX_NESTING} types within each other")));
         }
         refuse_extensions(field, &name)?;
+        let packed = is_packed(field);
         let strict = match field.data_type() {
-            DataType::Struct(members) => members.iter().any(|member| !member.is_nullable()),
+            DataType::Struct(members) if !packed => members.iter().any(|member| !member.is_nullable()),
             _ => false,
         };
         let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), strict, nesting };
         let first = self.paths.len();
         match field.data_type() {
-            DataType::Struct(members) if !members.is_empty() => {
+            DataType::Struct(members) if !members.is_empty() && !packed => {
                 for (member, child) in members.iter().enumerate() {
                     self.below(step(Nesting::Struct { member }), child, &name)?;
                 }
@@ -136,12 +142,25 @@ impl Walk<'_> {
                 }
             }
             leaf => {
-                let kind = leaf_kind(leaf, &name)?;
+                let (kind, packed) = match leaf {
+                    DataType::Struct(members) if !members.is_empty() => {
+                        let packed = Packed::new(members, self.rules);
+                        let packed = packed.map_err(|error| at_member(error, &name))?;
+                        if packed.is_variable() && self.above.iter().any(|step| step.nesting == Nesting::List)
+                        {
+                            // The reference fails on rows without a single item, its own files included.
+                            let what = "packed structs with strings or lists in lists, which the reference cannot read";
+                            return Err(refuse(&name, what));
+                        }
+                        (LeafKind::Plain, Some(Arc::new(packed)))
+                    }
+                    leaf => (leaf_kind(leaf, &name)?, None),
+                };
                 let settings = Settings::of(field, self.top, self.compression);
                 let settings = settings.map_err(|error| at_member(error, &name))?;
                 let mut steps = self.above.clone();
                 steps.push(step(Nesting::Leaf));
-                self.paths.push(LeafPath { steps, kind, settings });
+                self.paths.push(LeafPath { steps, kind, packed, settings });
             }
         }
         Ok(())
@@ -245,9 +264,6 @@ fn refuse_extensions(field: &Field, name: &str) -> Result<()> {
     }
     if field.extension_type_name() == Some("lance.blob.v2") {
         return Err(refuse(name, "lance.blob.v2"));
-    }
-    if is_packed(field) {
-        return Err(refuse(name, "packed structs"));
     }
     Ok(())
 }
