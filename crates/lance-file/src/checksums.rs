@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lance_footer::{Answer, Ask, ChecksumKind, Checksums, Container, Extent, FOOTER_LEN, FormatError};
+use lance_footer::{Answer, Ask, Checksums, Container, Extent, FOOTER_LEN, FormatError};
 use lance_io::{IoError, ReadAt};
 
 use checked::Checked;
@@ -53,19 +53,20 @@ pub(crate) async fn checked(
         check_no_table(source, container).await?;
         return Ok(None);
     };
-    check_complete(&table, last, container).map_err(|error| place(source, error))?;
-    let metadata = table.entries.iter().filter(|entry| {
-        entry.kind.is_metadata()
-            || entry.kind == ChecksumKind::GlobalBuffer && is_schema(entry.extent, container)
-    });
-    let metadata = metadata.map(|entry| entry.extent).collect::<Vec<_>>();
+    let metadata = metadata(container).map_err(|error| place(source, error))?;
+    check_complete(&table, last, container, &metadata).map_err(|error| place(source, error))?;
     let checked = Checked::new(Arc::clone(source), table);
     checked.read(vec![Ask::slices(metadata)]).await?;
     Ok(Some(Arc::new(checked)))
 }
 
-fn is_schema(extent: Extent, container: &Container) -> bool {
-    container.global_buffers.first() == Some(&extent)
+/// Where the metadata lie, whose bytes were used before there was a table to check them with.
+fn metadata(container: &Container) -> Result<Vec<Extent>, FormatError> {
+    let footer = Extent::between(container.size.saturating_sub(FOOTER_LEN as u64), container.size)?;
+    let tables = [container.footer.cmo_table, container.footer.gbo_table, footer];
+    let schema = container.global_buffers.iter().take(1);
+    let all = schema.chain(&container.column_metadata).chain(&tables).copied();
+    Ok(all.filter(|extent| !extent.is_empty()).collect())
 }
 
 /// An error if there is a table of checksums in front of the schema, where writers leave it, that is not the last
@@ -83,21 +84,24 @@ async fn check_no_table(source: &Arc<dyn ReadAt>, container: &Container) -> Resu
     Ok(())
 }
 
-/// An error unless all that has bytes has a checksum, and the file is as long as it was.
-fn check_complete(table: &Checksums, own: Option<Extent>, container: &Container) -> Result<(), FormatError> {
+/// An error unless all that has bytes has a checksum, and the file is as long as it was. `own` is the table.
+fn check_complete(
+    table: &Checksums,
+    own: Option<Extent>,
+    container: &Container,
+    metadata: &[Extent],
+) -> Result<(), FormatError> {
     let corrupt = |reason| Err(FormatError::corrupt("checksum table", reason));
     if table.file_size != container.size {
         return corrupt(format!("it is of a file of {} bytes, not {}", table.file_size, container.size));
     }
     let covered: HashSet<Extent> = table.entries.iter().map(|entry| entry.extent).collect();
-    let footer = Extent::between(container.size.saturating_sub(FOOTER_LEN as u64), container.size)?;
     let pages = container.columns.iter().flat_map(|column| &column.pages);
     let due = pages
         .flat_map(|page| &page.buffers)
         .chain(container.columns.iter().flat_map(|column| &column.buffers))
         .chain(container.global_buffers.iter().filter(|buffer| Some(**buffer) != own))
-        .chain(&container.column_metadata)
-        .chain([&container.footer.cmo_table, &container.footer.gbo_table, &footer]);
+        .chain(metadata);
     match due.filter(|extent| !extent.is_empty()).find(|extent| !covered.contains(extent)) {
         None => Ok(()),
         Some(extent) => {

@@ -95,11 +95,6 @@ impl ChecksumKind {
             Self::Other(number) => number,
         }
     }
-
-    /// Whether it is metadata, which are read when a file is opened. Of global buffers only one is.
-    pub const fn is_metadata(self) -> bool {
-        matches!(self, Self::ColumnMetadata | Self::CmoTable | Self::GboTable | Self::Footer)
-    }
 }
 
 impl Checksum {
