@@ -22,6 +22,9 @@ const DICTIONARY_COMPRESSION: &str = "lance-encoding:dict-values-compression";
 const DICTIONARY_LEVEL: &str = "lance-encoding:dict-values-compression-level";
 const LAYOUT: &str = "lance-encoding:structural-encoding";
 
+/// The level of zstd where none is said. From here on it finds what offsets of strings hide at lower levels.
+pub(crate) const ZSTD_LEVEL: i32 = 6;
+
 /// How values are compressed on top of what fits their type.
 ///
 /// ```
@@ -38,9 +41,9 @@ pub enum Compression {
     Fsst,
     /// LZ4.
     Lz4,
-    /// Zstandard, at a level or at the default of the library.
+    /// Zstandard.
     Zstd {
-        /// From large negative numbers, the fastest, to 22, the smallest.
+        /// From large negative numbers, the fastest, to 22, the smallest; none for 6.
         level: Option<i32>,
     },
 }

@@ -4,7 +4,7 @@ use lance_footer::{FormatError, Result};
 
 use super::{Scheme, grown};
 use crate::proto::{self, BufferCompression, CompressionScheme, CompressiveEncoding, compressive_encoding};
-use crate::settings::Compression;
+use crate::settings::{Compression, ZSTD_LEVEL};
 
 /// Compresses with LZ4 or zstd.
 pub(crate) struct Compressor {
@@ -20,7 +20,7 @@ impl Compressor {
         let (scheme, level) = match wanted {
             Compression::None | Compression::Fsst => return Ok(None),
             Compression::Lz4 => (Scheme::Lz4, None),
-            Compression::Zstd { level } => (Scheme::Zstd, level),
+            Compression::Zstd { level } => (Scheme::Zstd, Some(level.unwrap_or(ZSTD_LEVEL))),
         };
         let zstd = match scheme {
             Scheme::Lz4 => None,

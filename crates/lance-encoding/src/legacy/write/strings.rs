@@ -12,7 +12,7 @@ use crate::block::{Block, Offsets, shared};
 use crate::codec::fsst::Trained;
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::{self as proto, ArrayEncoding};
-use crate::settings::Compression;
+use crate::settings::{Compression, ZSTD_LEVEL};
 
 /// Pages with at least so many rows and fewer distinct strings get a dictionary.
 const DISTINCT: usize = 100;
@@ -118,7 +118,7 @@ fn bytes(parts: Vec<Bytes>, scheme: Option<Scheme>, buffers: &mut Buffers) -> Re
     let (name, level, compressed) = match scheme {
         Scheme::Lz4 => ("lz4", None, lz4_flex::block::compress_prepend_size(&plain)),
         Scheme::Zstd(level) => {
-            let frame = zstd::bulk::compress(&plain, level.unwrap_or_default());
+            let frame = zstd::bulk::compress(&plain, level.unwrap_or(ZSTD_LEVEL));
             let frame = frame.map_err(|error| FormatError::unsupported(format!("compressing: {error}")))?;
             ("zstd", level, [&(size as u64).to_le_bytes()[..], &frame].concat())
         }

@@ -129,6 +129,9 @@ impl<'a> FullZip<'a> {
 /// Strings of more bytes are compressed by default, if that makes them smaller.
 const LONG: usize = 32 << 10;
 
+/// Zstd that nobody asked for, and that should be quick.
+const QUICK_ZSTD: Compression = Compression::Zstd { level: Some(3) };
+
 /// What is looked at to know whether compression makes strings smaller.
 const TRIAL_STRINGS: usize = 32;
 const TRIAL_BYTES: usize = 1 << 20;
@@ -148,11 +151,11 @@ impl StringCodec {
             Some(Compression::Fsst) => Some(Self::Symbols(Trained::new(offsets, data))),
             // The reference decompresses what is under a null, too: nothing, of which zstd makes nothing, but for LZ4
             // it is an error. So it writes zstd where LZ4 is asked for.
-            Some(Compression::Lz4) => general(Compression::Zstd { level: None })?,
+            Some(Compression::Lz4) => general(QUICK_ZSTD)?,
             Some(wanted @ Compression::Zstd { .. }) => general(wanted)?,
             None => {
                 let long = offsets.longest() > LONG;
-                match if long { general(Compression::Zstd { level: None })? } else { None } {
+                match if long { general(QUICK_ZSTD)? } else { None } {
                     Some(general) => Some(general),
                     None => Trained::worthwhile(offsets, data).map(Self::Symbols),
                 }
