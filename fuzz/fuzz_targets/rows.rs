@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fory_row_fuzz::row(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| demilance_fuzz::rows::row(input));
