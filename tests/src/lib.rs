@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 pub mod any_row;
+pub mod corpus;
+pub mod coverage;
 pub mod draw;
 pub mod edit;
 pub mod file_fuzz;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Fields, Schema, SchemaRef};
+use demilance_tests::corpus::with_keys as with;
 use demilance_tests::draw::{Draw, Nulls, Texture};
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
@@ -254,19 +255,6 @@ fn kinds(group: Group, version: Version) -> Vec<(&'static str, DataType, Texture
         }
         Bits => vec![("vector_bool", vector(DataType::Boolean, 9), Runs)],
     }
-}
-
-/// `field` with `keys` in the metadata of it and of all below.
-fn with(field: &Field, keys: &[(&str, &str)]) -> Field {
-    let inner = |field: &Field| Arc::new(with(field, keys));
-    let kind = match field.data_type() {
-        DataType::Struct(members) => DataType::Struct(members.iter().map(|member| inner(member)).collect()),
-        DataType::List(item) => DataType::List(inner(item)),
-        DataType::Map(entries, sorted) => DataType::Map(inner(entries), *sorted),
-        other => other.clone(),
-    };
-    let keys = keys.iter().map(|(key, value)| (format!("lance-encoding:{key}"), (*value).to_string()));
-    Field::new(field.name(), kind, field.is_nullable()).with_metadata(keys.collect())
 }
 
 fn schema(setting: &Setting, version: Version) -> (SchemaRef, Vec<Texture>) {
