@@ -6,7 +6,7 @@ use std::path::Path;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use lance_file::proto::FileDescriptor;
-use lance_file::{FileReader, Version};
+use lance_file::{Compression, FileReader, Version};
 use prost::Message;
 
 use crate::draw::{Draw, Nulls, Texture};
@@ -116,8 +116,18 @@ async fn written(version: Version, draw: &mut Draw, bases: &mut Vec<Base>) {
         let nulls = [Nulls::Some, Nulls::None, Nulls::All][index % 3];
         let batch = types::batch(draw, std::slice::from_ref(column), ROWS, nulls);
         let batch = legacy::fit(batch, version);
-        let page_bytes = if index % 4 == 0 { PAGE_BYTES } else { 8 << 20 };
-        push(version, batch, page_bytes, &format!("{} {nulls:?}", column.name), bases).await;
+        let shape = Shape {
+            page_bytes: if index % 4 == 0 { PAGE_BYTES } else { 8 << 20 },
+            compression: match index % 6 {
+                2 => Some(Compression::Lz4),
+                3 => Some(Compression::Zstd { level: None }),
+                5 => Some(Compression::Fsst),
+                _ => None,
+            },
+            checksums: index % 6 == 1,
+            ..Shape::of(version)
+        };
+        push(batch, shape, &format!("{} {nulls:?}", column.name), bases).await;
     }
 }
 
@@ -127,16 +137,16 @@ async fn nested(version: Version, draw: &mut Draw, bases: &mut Vec<Base>) {
         let schema = nested::schema(draw, version, 3, true);
         let texture = [Texture::Random, Texture::Narrow, Texture::Runs, Texture::Few][index % 4];
         let batch = draw.batch(&schema, ROWS / 3, Nulls::Some, texture);
-        push(version, legacy::fit(batch, version), 8 << 20, &format!("nested {index}"), bases).await;
+        let shape = Shape { checksums: index % 6 == 0, ..Shape::of(version) };
+        push(legacy::fit(batch, version), shape, &format!("nested {index}"), bases).await;
     }
 }
 
 /// The file that we write of `batch`, unless its version cannot hold it.
-async fn push(version: Version, batch: RecordBatch, page_bytes: u64, name: &str, bases: &mut Vec<Base>) {
-    let shape = Shape { page_bytes, ..Shape::of(version) };
+async fn push(batch: RecordBatch, shape: Shape, name: &str, bases: &mut Vec<Base>) {
     let Ok(bytes) = ours::written(&batch.schema(), &halves(&batch), shape).await else { return };
     if bytes.len() <= LARGEST {
-        bases.push(Base { name: format!("ours {version} {name}"), parts: RawParts::of(&bytes) });
+        bases.push(Base { name: format!("ours {} {name}", shape.version), parts: RawParts::of(&bytes) });
     }
 }
 

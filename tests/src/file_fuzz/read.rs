@@ -5,10 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::TryStreamExt;
 use lance_file::describe::describe;
-use lance_file::{FileReader, Rows, ScanOptions, Schema};
+use lance_file::{FileReader, OpenOptions, Rows, ScanOptions, Schema};
 use lance_io::MemoryFile;
 use rand::RngExt;
 use rand::rngs::StdRng;
+
+use crate::verified;
 
 /// At most so many rows are scanned.
 const SCANNED: u64 = 100_000;
@@ -24,12 +26,15 @@ pub struct Outcome {
     pub wrong: Vec<String>,
 }
 
-/// Opens a file, scans its first rows and takes some. Errors are what is expected.
+/// Opens a file, scans its first rows and takes some; verifies it now and then. Errors are what is expected.
 pub(super) async fn read(bytes: Bytes, rng: &mut StdRng) -> Outcome {
     let mut outcome = Outcome::default();
-    let Ok(file) = FileReader::open(Arc::new(MemoryFile::new("a.lance", bytes))).await else {
-        return outcome;
-    };
+    if rng.random_range(0..10) == 0 {
+        verified::bytes(bytes.clone()).await;
+    }
+    let options = OpenOptions { verify_checksums: rng.random_range(0..4) == 0, ..Default::default() };
+    let source = Arc::new(MemoryFile::new("a.lance", bytes));
+    let Ok(file) = FileReader::open_with(source, options).await else { return outcome };
     outcome.opened = true;
     std::hint::black_box(describe(&file));
     let whole = file.schema().clone();
