@@ -486,3 +486,41 @@ fn one_problem_does_not_hide_another() {
     // What a page of one column explains is not told again of the whole field.
     assert!(!lines.iter().any(|line| line.starts_with("field pairs,")), "{lines:#?}");
 }
+
+/// Scans do not look at where a page says that each row is. What is found right can be read row by row all the same.
+#[test]
+fn rows_that_are_not_where_a_page_says() {
+    let texts = (0..30).map(|row| (row % 4 != 1).then(|| format!("{row:x}").repeat(300 + row)));
+    let texts: StringArray = texts.collect();
+    let lists = OffsetBuffer::from_lengths((0..30).map(|row| [1, 0, 2][row % 3]));
+    let item = Arc::new(Field::new("item", DataType::Utf8, true));
+    let lists = ListArray::new(item, lists, Arc::new(texts.clone()), None);
+    let columns: [(&str, ArrayRef); 2] = [("texts", Arc::new(texts)), ("lists", Arc::new(lists))];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    for version in [Version::V2_1, Version::V2_2] {
+        let file =
+            ours::run(ours::written(&batch.schema(), std::slice::from_ref(&batch), Shape::of(version)))
+                .unwrap();
+        let opened = ours::run(ours::open_bytes(file.clone())).unwrap();
+        let (mut found, mut silent) = (0, vec![]);
+        for column in &opened.container().columns {
+            // The last buffer of a page of wide values.
+            let positions = column.pages[0].buffers.last().unwrap();
+            for byte in positions.offset()..positions.end() {
+                let mut broken = file.to_vec();
+                broken[byte as usize] ^= 1 << (byte % 8);
+                let broken = Bytes::from(broken);
+                let (_, lines) = ours::run(verified::bytes(broken.clone()));
+                found += usize::from(!lines.is_empty());
+                if lines.is_empty() {
+                    let file = ours::run(ours::open_bytes(broken)).unwrap();
+                    let wrong =
+                        (0..30).filter(|row| ours::run(ours::take(&file, &[*row], file.schema())).is_err());
+                    silent.extend(wrong.map(|row| format!("{version}: byte {byte}, row {row}")));
+                }
+            }
+        }
+        ours::none_wrong(silent);
+        assert!(found > 50, "{found}");
+    }
+}

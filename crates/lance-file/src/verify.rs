@@ -6,7 +6,8 @@
 //! regions     what lies where, and what lies on top of each other
 //! rows        row counts of pages and columns against each other and the descriptor
 //! checksums   of every byte, if the file has them
-//! values      every page of every column is decoded, with the checks that reading makes
+//! values      every page of every column is decoded, with the checks that reading makes; rows one by one, where a
+//!             page says where each is
 //! ```
 //!
 //! ```

@@ -138,7 +138,11 @@ impl Values<'_> {
         let columns = self.survey.columns.iter().enumerate();
         let columns = columns.map(|(index, _)| self.survey.whole(index).unwrap_or_else(nothing)).collect();
         match open(self.survey, field, self.mapping.clone(), columns, self.rows()) {
-            Ok(reader) => Reading::new(self.source, &reader, field).read(spans, bytes, report).await,
+            Ok(reader) => {
+                Reading::new(self.source, &reader, field, self.survey.version())
+                    .read(spans, bytes, report)
+                    .await
+            }
             Err(error) => vec![Failure::new(0..self.rows(), format_problem(&error))],
         }
     }
@@ -171,7 +175,9 @@ impl Values<'_> {
                 Ok(reader) => {
                     let spans = spans(0..rows, bytes, self.survey.version());
                     let bytes = if counted { bytes } else { 0 };
-                    Reading::new(self.source, &reader, field).read(&spans, bytes, report).await
+                    Reading::new(self.source, &reader, field, self.survey.version())
+                        .read(&spans, bytes, report)
+                        .await
                 }
                 Err(error) => vec![Failure::new(0..rows, format_problem(&error))],
             };

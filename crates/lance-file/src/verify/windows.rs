@@ -3,8 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::Array;
+use arrow_array::{Array, ArrayRef, UInt64Array};
 use arrow_schema::DataType;
+use arrow_select::take::take;
 use futures::StreamExt;
 use futures::stream;
 use lance_encoding::{Allowance, FieldReader, Loaded};
@@ -46,6 +47,8 @@ pub(super) struct Reading<'a> {
     source: &'a Arc<dyn ReadAt>,
     reader: &'a Arc<dyn FieldReader>,
     nullable: bool,
+    /// Whether pages may say where each row is, which scans do not look at.
+    placed: bool,
     /// Bits that a row takes in memory at least.
     width: u64,
 }
@@ -57,10 +60,16 @@ impl Failure {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads `field`, which `reader` has opened.
-    pub(super) fn new(source: &'a Arc<dyn ReadAt>, reader: &'a Arc<dyn FieldReader>, field: &Field) -> Self {
-        let width = width(field.to_arrow().data_type());
-        Self { source, reader, nullable: field.nullable, width }
+    /// Reads `field`, which `reader` has opened, of a file of `version`.
+    pub(super) fn new(
+        source: &'a Arc<dyn ReadAt>,
+        reader: &'a Arc<dyn FieldReader>,
+        field: &Field,
+        version: Version,
+    ) -> Self {
+        let arrow = field.to_arrow();
+        let placed = version > Version::V2_0 && !field.is_blob() && varies(arrow.data_type());
+        Self { source, reader, nullable: field.nullable, placed, width: width(arrow.data_type()) }
     }
 
     /// Reads `spans` of rows and says what fails. They stand for `bytes` bytes of progress.
@@ -108,11 +117,14 @@ impl<'a> Reading<'a> {
 
     async fn decode(&self, rows: Range<u64>) -> Result<(), Failed> {
         let count = rows.end - rows.start;
-        let machine = self.reader.load(&Rows::range(rows), None).map_err(|error| format_problem(&error))?;
-        let loaded = drive(machine, self.source).await.map_err(io_problem)?;
+        let window = Window {
+            whole: self.load(&Rows::range(rows.clone())).await?,
+            even: self.every_other(rows.start..rows.end).await?,
+            odd: self.every_other(rows.start + 1..rows.end).await?,
+        };
         let (path, nullable) = (self.source.path().to_string(), self.nullable);
         let decoded = compute(self.source.path(), move || {
-            let nulls = count_nulls(&*loaded, 0..count).map_err(|error| FileError::format(&path, error))?;
+            let nulls = window.check(0..count).map_err(|error| FileError::format(&path, error))?;
             if !nullable && nulls > 0 {
                 let reason = format!("{nulls} nulls in a field that is not nullable");
                 return Err(FileError::format(&path, FormatError::corrupt("values", reason)));
@@ -120,6 +132,19 @@ impl<'a> Reading<'a> {
             Ok(())
         });
         decoded.await.map_err(file_problem)
+    }
+
+    async fn load(&self, rows: &Rows) -> Result<Arc<dyn Loaded>, Failed> {
+        let machine = self.reader.load(rows, None).map_err(|error| format_problem(&error))?;
+        drive(machine, self.source).await.map_err(io_problem)
+    }
+
+    /// Every other row of `rows`, each by itself; nothing where that cannot tell anything.
+    async fn every_other(&self, rows: Range<u64>) -> Result<Option<Arc<dyn Loaded>>, Failed> {
+        if !self.placed || rows.is_empty() {
+            return Ok(None);
+        }
+        self.load(&Rows::from_indices(&rows.step_by(2).collect::<Vec<_>>())).await.map(Some)
     }
 
     /// Cuts `rows`, which are prepared, into windows.
@@ -144,17 +169,55 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Decodes the loaded rows at positions `part`, fewer at once where they take too much memory, and counts the nulls.
-fn count_nulls(loaded: &dyn Loaded, part: Range<u64>) -> Result<usize, FormatError> {
-    let count = part.end - part.start;
-    match loaded.decode(part.clone(), &mut Allowance::default()) {
-        Ok(array) if *array.data_type() == DataType::Null => Ok(0),
-        Ok(array) => Ok(array.null_count()),
-        Err(FormatError::OverBudget { .. }) if count > 1 => {
-            let half = part.start + count / 2;
-            Ok(count_nulls(loaded, part.start..half)?.saturating_add(count_nulls(loaded, half..part.end)?))
+/// Rows that follow each other, read in one go; and the same one by one, if that may give others.
+struct Window {
+    whole: Arc<dyn Loaded>,
+    even: Option<Arc<dyn Loaded>>,
+    odd: Option<Arc<dyn Loaded>>,
+}
+
+impl Window {
+    /// Decodes the rows at positions `part`, fewer at once where they take too much memory, and counts the nulls.
+    fn check(&self, part: Range<u64>) -> Result<usize, FormatError> {
+        match self.check_at_once(&part) {
+            Err(FormatError::OverBudget { .. }) if part.end - part.start > 1 => {
+                let half = part.start + (part.end - part.start) / 2;
+                Ok(self.check(part.start..half)?.saturating_add(self.check(half..part.end)?))
+            }
+            result => result,
         }
-        Err(error) => Err(error),
+    }
+
+    fn check_at_once(&self, part: &Range<u64>) -> Result<usize, FormatError> {
+        let array = decode(&*self.whole, part.clone())?;
+        let even = (&self.even, part.start.div_ceil(2)..part.end.div_ceil(2), part.start % 2);
+        let odd = (&self.odd, part.start / 2..part.end / 2, 1 - part.start % 2);
+        for (loaded, rows, first) in [even, odd] {
+            let Some(loaded) = loaded else { continue };
+            let positions = UInt64Array::from_iter_values((first..part.end - part.start).step_by(2));
+            let wanted = take(&array, &positions, None);
+            let wanted = wanted.map_err(|error| FormatError::unsupported(error.to_string()))?;
+            if decode(&**loaded, rows)? != wanted {
+                let reason = "read one by one they are others than in a scan";
+                return Err(FormatError::corrupt("the positions of rows", reason));
+            }
+        }
+        Ok(if *array.data_type() == DataType::Null { 0 } else { array.null_count() })
+    }
+}
+
+fn decode(loaded: &dyn Loaded, part: Range<u64>) -> Result<ArrayRef, FormatError> {
+    loaded.decode(part, &mut Allowance::default())
+}
+
+/// Whether values of `data_type` vary in size.
+fn varies(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Struct(members) => members.iter().any(|member| varies(member.data_type())),
+        DataType::FixedSizeList(item, _) => varies(item.data_type()),
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => true,
+        DataType::List(_) | DataType::LargeList(_) | DataType::Map(..) => true,
+        _ => false,
     }
 }
 
