@@ -408,10 +408,14 @@ fn key_buffer<K: ArrowDictionaryKeyType>(indices: &[u64]) -> Result<arrow_buffer
 where
     K::Native: TryFrom<u64>,
 {
-    let keys: Option<Vec<K::Native>> = indices.iter().map(|index| K::Native::try_from(*index).ok()).collect();
-    match keys {
-        Some(keys) => Ok(arrow_buffer::Buffer::from_vec(keys)),
-        None => Err(FormatError::corrupt("dictionary", "an index does not fit the key type")),
+    // A page can have more items than keys can name: writers put the dictionaries of several batches together.
+    let key = |index: &u64| K::Native::try_from(*index).map_err(|_| *index);
+    match indices.iter().map(key).collect::<Result<Vec<K::Native>, u64>>() {
+        Ok(keys) => Ok(arrow_buffer::Buffer::from_vec(keys)),
+        Err(index) => {
+            let reason = format!("index {index} does not fit the key type {}", K::DATA_TYPE);
+            Err(FormatError::corrupt("dictionary", reason))
+        }
     }
 }
 
