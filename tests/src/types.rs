@@ -289,21 +289,27 @@ fn later() -> Vec<(&'static str, DataType, Texture)> {
     ]
 }
 
-/// The names of the fields of `schema`, in groups that the reference reads together: it wants the columns of a file to
-/// be as long as each other, and below a fixed-size list of structs they are not.
-pub fn read_together(schema: &Schema) -> Vec<Vec<String>> {
-    let names = schema.fields().iter().map(|field| field.name().clone());
-    match schema.fields().iter().any(|field| has_record_vector(field.data_type())) {
-        true => names.map(|name| vec![name]).collect(),
-        false => vec![names.collect()],
+/// The places of the fields of `schema` that may be in one file: those of which a row has as many slots. The reference
+/// cannot read others together, so we write none. That of most fields is the first.
+pub fn files_of(schema: &Schema) -> Vec<Vec<usize>> {
+    let mut files: Vec<(usize, Vec<usize>)> = vec![];
+    for (index, field) in schema.fields().iter().enumerate() {
+        let slots = slots(field.data_type());
+        match files.iter_mut().find(|(of, _)| *of == slots) {
+            Some((_, fields)) => fields.push(index),
+            None => files.push((slots, vec![index])),
+        }
     }
+    files.into_iter().map(|(_, fields)| fields).collect()
 }
 
-fn has_record_vector(kind: &DataType) -> bool {
+fn slots(kind: &DataType) -> usize {
     match kind {
-        DataType::FixedSizeList(item, _) => matches!(item.data_type(), DataType::Struct(_)),
-        DataType::Struct(members) => members.iter().any(|member| has_record_vector(member.data_type())),
-        _ => false,
+        DataType::FixedSizeList(item, size) if matches!(item.data_type(), DataType::Struct(_)) => {
+            usize::try_from(*size).unwrap() * slots(item.data_type())
+        }
+        DataType::Struct(members) => members.first().map_or(1, |member| slots(member.data_type())),
+        _ => 1,
     }
 }
 

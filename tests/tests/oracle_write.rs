@@ -7,7 +7,7 @@ use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
 use demilance_tests::theirs::{self, Written};
-use demilance_tests::types::{batch, columns_of, schema};
+use demilance_tests::types::{Column, batch, columns_of, files_of, schema};
 use demilance_tests::{each_version_and_nulls, ours, same};
 use lance_file::{Alignment, Version};
 use lance_io::Store;
@@ -42,17 +42,35 @@ async fn write(version: Version, nulls: Nulls, place: &Path) -> (Vec<Written>, V
     let mut columns = columns_of(version);
     // What the reference writes and cannot read in every row, we do not write.
     columns.retain(|column| !column.name.starts_with("packed_large_list_text"));
-    let schema = schema(&columns);
+    let (mut files, mut wrong) = (vec![], vec![]);
+    for places in files_of(&schema(&columns)) {
+        let columns: Vec<_> = places.into_iter().map(|place| columns[place].clone()).collect();
+        let (written, found) = write_columns(version, nulls, &columns, files.len(), place).await;
+        files.extend(written);
+        wrong.extend(found);
+    }
+    (files, wrong)
+}
+
+/// Files of `columns` in every size, the first with the number `first`.
+async fn write_columns(
+    version: Version,
+    nulls: Nulls,
+    columns: &[Column],
+    first: usize,
+    place: &Path,
+) -> (Vec<Written>, Vec<String>) {
+    let schema = schema(columns);
     let store = Store::local(place);
     let mut draw = Draw::new(5);
     let (mut cases, mut wrong) = (vec![], vec![]);
     for (index, (sizes, page_bytes)) in SIZES.iter().enumerate() {
         let batches: Vec<_> =
-            sizes.iter().map(|rows| fit(batch(&mut draw, &columns, *rows, nulls), version)).collect();
+            sizes.iter().map(|rows| fit(batch(&mut draw, columns, *rows, nulls), version)).collect();
         let expected = same::whole(&schema, &batches).unwrap();
         let mut rows = draw.rows(expected.num_rows() as u64, 200);
         for alignment in [Alignment::Bytes64, Alignment::Bytes4096] {
-            let name = format!("{index}-{alignment:?}.lance");
+            let name = format!("{first}-{index}-{alignment:?}.lance");
             // Of neighbours one has checksums: the reference must not care.
             let checksums = (index % 2 == 0) == (alignment == Alignment::Bytes64);
             let shape = Shape { alignment, page_bytes: *page_bytes, checksums, ..Shape::of(version) };

@@ -2,6 +2,7 @@
 //! how many there are.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
@@ -9,7 +10,7 @@ use demilance_tests::draw::{Draw, Nulls, Texture};
 use demilance_tests::legacy::fit;
 use demilance_tests::oracle::Oracle;
 use demilance_tests::ours::Shape;
-use demilance_tests::types::read_together;
+use demilance_tests::types::files_of;
 use demilance_tests::{nested, ours, same, seed, stream, verified};
 use lance_file::{Alignment, Version};
 use lance_io::Store;
@@ -45,6 +46,24 @@ impl Case {
         }
         let file = |ending: &str| place.join(format!("{index}.{ending}"));
         Self { schema, batches, version, pages: draw.chance(50), lance: file("lance"), arrow: file("arrow") }
+    }
+
+    /// The same at other places, with `index` in their names.
+    fn at(self, place: &std::path::Path, index: usize) -> Self {
+        let file = |ending: &str| place.join(format!("{index}.{ending}"));
+        Self { lance: file("lance"), arrow: file("arrow"), ..self }
+    }
+
+    /// Cases of the same columns, each of which can be one file of ours.
+    fn storable(self) -> impl Iterator<Item = Self> {
+        files_of(&self.schema).into_iter().map(move |places| Self {
+            schema: Arc::new(self.schema.project(&places).unwrap()),
+            batches: self.batches.iter().map(|batch| batch.project(&places).unwrap()).collect(),
+            version: self.version,
+            pages: self.pages,
+            lance: self.lance.clone(),
+            arrow: self.arrow.clone(),
+        })
     }
 
     fn expected(&self) -> RecordBatch {
@@ -118,7 +137,10 @@ fn written_by_us() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::local(place.path());
     let mut draw = Draw::new(seed());
-    let cases = cases(&mut draw, place.path());
+    let cases: Vec<_> =
+        cases(&mut draw, place.path()).into_iter().flat_map(Case::storable).enumerate().collect();
+    let at = |(index, case): (usize, Case)| case.at(place.path(), index);
+    let cases: Vec<_> = cases.into_iter().map(at).collect();
     let mut wrong = ours::run(async {
         let mut wrong = vec![];
         for (index, case) in cases.iter().enumerate() {
@@ -148,21 +170,18 @@ const LOST_COUNT: &str = "Incorrect number of nulls for StructArray";
 fn read_by_them(draw: &mut Draw, oracle: &Oracle, cases: &[Case]) -> Vec<String> {
     let mut reads = vec![];
     for (index, case) in cases.iter().enumerate() {
-        for columns in read_together(&case.schema) {
-            let indices: Vec<_> = columns.iter().map(|name| case.schema.index_of(name).unwrap()).collect();
-            let all = case.expected().project(&indices).unwrap();
-            // It takes rows that ascend.
-            let mut rows = draw.rows(all.num_rows() as u64, 40);
-            rows.sort_unstable();
-            rows.dedup();
-            let some = same::rows_at(&all, &rows);
-            let to = |how: &str| case.arrow.with_extension(format!("{how}.{}.arrow", columns[0]));
-            let job = json!({"do": "read_file", "path": case.lance, "to": to("scan"), "columns": columns});
-            let mut take = job.clone();
-            (take["to"], take["rows"]) = (json!(to("take")), json!(rows));
-            reads.push((index, case, to("scan"), job, all));
-            reads.push((index, case, to("take"), take, some));
-        }
+        let all = case.expected();
+        // It takes rows that ascend.
+        let mut rows = draw.rows(all.num_rows() as u64, 40);
+        rows.sort_unstable();
+        rows.dedup();
+        let some = same::rows_at(&all, &rows);
+        let to = |how: &str| case.arrow.with_extension(format!("{how}.arrow"));
+        let job = json!({"do": "read_file", "path": case.lance, "to": to("scan")});
+        let mut take = job.clone();
+        (take["to"], take["rows"]) = (json!(to("take")), json!(rows));
+        reads.push((index, case, to("scan"), job, all));
+        reads.push((index, case, to("take"), take, some));
     }
     let jobs: Vec<_> = reads.iter().map(|(.., job, _)| job.clone()).collect();
     let mut wrong = vec![];

@@ -293,6 +293,32 @@ fn what_no_version_holds() {
     }
 }
 
+/// The reference reads such files column by column only.
+#[test]
+fn fixed_size_lists_of_structs_stand_alone() {
+    let vector = |size: i32, item: DataType| {
+        DataType::FixedSizeList(Arc::new(ArrowField::new("item", item, true)), size)
+    };
+    let pairs = |size| vector(size, arrow_struct(vec![int("x"), int("y")]));
+    let field = |name: &str, kind| ArrowField::new(name, kind, true);
+    let check = |fields| Schema::from_arrow(&ArrowSchema::new(fields)).unwrap().check_storable(Version::V2_2);
+    check(vec![field("a", pairs(2))]).unwrap();
+    check(vec![field("a", pairs(2)), field("b", pairs(2))]).unwrap();
+    check(vec![int("n"), field("a", pairs(1)), field("v", vector(7, DataType::Int8))]).unwrap();
+    let nested = || vector(2, arrow_struct(vec![field("inner", pairs(3)), int("x")]));
+    let in_struct = || arrow_struct(vec![field("b", pairs(2))]);
+    for fields in [
+        vec![int("n"), field("a", pairs(2))],
+        vec![field("a", pairs(2)), int("n")],
+        vec![field("c", pairs(1)), field("a", pairs(2))],
+        vec![int("n"), field("a", in_struct())],
+        vec![field("c", pairs(2)), field("a", nested())],
+    ] {
+        let error = check(fields).unwrap_err().to_string();
+        assert!(error.contains("field a: a fixed-size list of structs next to other fields"), "{error}");
+    }
+}
+
 #[test]
 fn views_become_what_they_are_stored_as() {
     let item = Arc::new(ArrowField::new("element", DataType::BinaryView, false));

@@ -2,6 +2,7 @@
 //! encoding.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
@@ -135,6 +136,8 @@ async fn written(version: Version, draw: &mut Draw, bases: &mut Vec<Base>) {
 async fn nested(version: Version, draw: &mut Draw, bases: &mut Vec<Base>) {
     for index in 0..NESTED {
         let schema = nested::schema(draw, version, 3, true);
+        // What may be in one file.
+        let schema = Arc::new(schema.project(&types::files_of(&schema)[0]).unwrap());
         let texture = [Texture::Random, Texture::Narrow, Texture::Runs, Texture::Few][index % 4];
         let batch = draw.batch(&schema, ROWS / 3, Nulls::Some, texture);
         let shape = Shape { checksums: index % 6 == 0, ..Shape::of(version) };

@@ -8,7 +8,34 @@ use crate::{FormatError, Version};
 impl Schema {
     /// An error that names the first field which files of `version` cannot hold, and why.
     pub fn check_storable(&self, version: Version) -> Result<(), FormatError> {
-        self.fields.iter().try_for_each(|field| check(field, &field.name, version))
+        self.fields.iter().try_for_each(|field| check(field, &field.name, version))?;
+        self.check_slots()
+    }
+
+    /// An error if rows of the top-level fields have unlike numbers of slots, as fixed-size lists of structs beside other
+    /// fields do. We would read such a file, but the reference reads nothing of it besides single columns: its own
+    /// files are of no use to it, either.
+    fn check_slots(&self) -> Result<(), FormatError> {
+        let Some(first) = self.fields.first() else { return Ok(()) };
+        let Some(other) = self.fields.iter().find(|field| slots(field) != slots(first)) else {
+            return Ok(());
+        };
+        let vector = if slots(other) > slots(first) { other } else { first };
+        Err(FormatError::unsupported(format!(
+            "field {}: a fixed-size list of structs next to other fields, which the reference cannot read together",
+            vector.name
+        )))
+    }
+}
+
+/// Values that each leaf of `field` has for a row, below fixed-size lists of structs; its members all have as many.
+fn slots(field: &Field) -> u64 {
+    let below = || field.children.first().map_or(1, slots);
+    match &field.logical_type {
+        LogicalType::FixedSizeList(size) => u64::from(size.unsigned_abs()).saturating_mul(below()),
+        LogicalType::Struct => below(),
+        // No such list is below lists and maps.
+        _ => 1,
     }
 }
 
