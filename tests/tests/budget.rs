@@ -17,7 +17,8 @@ use lance_encoding::proto::{
     self, CompressiveEncoding, ConstantLayout, FullZipLayout, RepDefLayer, array, full_zip_layout,
 };
 use lance_file::{DecodeBudget, FileError, FileReader, FormatError, OpenOptions, ScanOptions, Version};
-use lance_io::MemoryFile;
+use lance_io::{MemoryFile, Store};
+use lance_table::{Table, WriteOptions};
 use prost::Message;
 
 /// Bytes that a test may take, much less than what the files say.
@@ -353,5 +354,32 @@ fn what_bytes_of_version_2_0_decompress_to_is_bounded() {
         let scanned = file.scan(ScanOptions::default()).unwrap().next().await.unwrap();
         let taken = file.take(&[0], file.schema()).await;
         assert!(scanned.unwrap_err().is_over_budget() && taken.unwrap_err().is_over_budget());
+    });
+}
+
+#[test]
+fn tables_have_a_budget() {
+    let texts = StringArray::from_iter_values((0..1000).map(|_| "0".repeat(10_000)));
+    let batch = RecordBatch::try_from_iter([("text", Arc::new(texts) as ArrayRef)]).unwrap();
+    ours::run(async {
+        let store = Store::memory();
+        let options = WriteOptions {
+            compression: Some(lance_file::Compression::Zstd { level: None }),
+            version: Some(Version::V2_2),
+            ..Default::default()
+        };
+        Table::write(store.clone(), vec![batch].into(), options).await.unwrap();
+        let rows: Vec<u64> = (0..1000).collect();
+        let taken = |budget| {
+            let (store, rows) = (store.clone(), &rows);
+            async move {
+                let options = lance_table::OpenOptions { budget, ..Default::default() };
+                let table = Table::open_with(store, options).await.unwrap();
+                table.take(rows, None, false).await.map_err(|error| error.to_string())
+            }
+        };
+        assert_eq!(taken(DecodeBudget::default()).await.unwrap().num_rows(), 1000);
+        let error = taken(DecodeBudget { per_byte: 8, constant: 1 << 20 }).await.unwrap_err();
+        assert!(error.contains("field text: page 0") && error.contains("the budget of"), "{error}");
     });
 }

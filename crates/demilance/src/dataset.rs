@@ -1,7 +1,9 @@
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lance_io::Store;
-use lance_table::{Batches, Fragment, Manifest, OpenOptions, Table, VersionInfo, WriteMode, WriteOptions};
+use lance_table::{
+    Batches, DecodeBudget, Fragment, Manifest, OpenOptions, Table, VersionInfo, WriteMode, WriteOptions,
+};
 
 use crate::{Result, Scan};
 
@@ -140,6 +142,27 @@ impl DatasetBuilder {
     /// ```
     pub const fn verify_checksums(mut self, verify: bool) -> Self {
         self.options.verify_checksums = verify;
+        self
+    }
+
+    /// Says how much memory decoding may take: more for a table that is trusted and very well compressed, less where
+    /// memory is short. What takes more is an error, [`ErrorKind::OverBudget`](crate::ErrorKind).
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use demilance::arrow::record_batch;
+    /// use demilance::{Dataset, DecodeBudget, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("robot.lance");
+    /// # let path = path.to_str().ok_or("path")?;
+    /// Dataset::write(path, vec![record_batch!(("id", Int32, [1, 2, 3]))?], WriteOptions::default()).await?;
+    /// let table = Dataset::builder(path).decode_budget(DecodeBudget::UNLIMITED).load().await?;
+    /// assert_eq!(table.take(&[2]).await?.num_rows(), 1);
+    /// # Ok(()) }
+    /// ```
+    pub const fn decode_budget(mut self, budget: DecodeBudget) -> Self {
+        self.options.budget = budget;
         self
     }
 

@@ -42,6 +42,6 @@ pub use table::{OpenOptions, Table, VersionInfo};
 pub use write::{WriteMode, WriteOptions};
 
 #[doc(no_inline)]
-pub use lance_file::{Batches, Compression, Schema};
+pub use lance_file::{Batches, Compression, DecodeBudget, Schema};
 #[doc(no_inline)]
 pub use lance_footer::{Alignment, FormatError, Version};

@@ -17,7 +17,7 @@ use crate::{Fragment, Result, TableError};
 #[derive(Debug)]
 pub(crate) struct Slot {
     fragment: Fragment,
-    verify_checksums: bool,
+    options: crate::OpenOptions,
     readers: Vec<OnceCell<FileReader>>,
     live: OnceCell<Arc<LiveRows>>,
     ids: OnceLock<Arc<RowIds>>,
@@ -31,10 +31,10 @@ pub(crate) struct Part {
 }
 
 impl Slot {
-    /// `verify_checksums` is [`crate::OpenOptions::verify_checksums`].
-    pub(crate) fn new(fragment: Fragment, verify_checksums: bool) -> Self {
+    /// `options` are those of the table.
+    pub(crate) fn new(fragment: Fragment, options: crate::OpenOptions) -> Self {
         let readers = fragment.files().iter().map(|_| OnceCell::new()).collect();
-        Self { fragment, verify_checksums, readers, live: OnceCell::new(), ids: OnceLock::new() }
+        Self { fragment, options, readers, live: OnceCell::new(), ids: OnceLock::new() }
     }
 
     pub(crate) const fn fragment(&self) -> &Fragment {
@@ -109,7 +109,8 @@ impl Slot {
             let options = OpenOptions {
                 schema: Some(stored),
                 columns: Some(file.columns.clone()),
-                verify_checksums: self.verify_checksums,
+                verify_checksums: self.options.verify_checksums,
+                budget: self.options.budget,
                 ..Default::default()
             };
             let reader = FileReader::open_with(source, options).await?;

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use arrow_schema::SchemaRef;
 use futures::{StreamExt, TryStreamExt, stream};
-use lance_file::{Batches, FileReader, Schema};
+use lance_file::{Batches, DecodeBudget, FileReader, Schema};
 use lance_footer::{FormatError, Version};
 use lance_io::Store;
 
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     /// For each slot, how many live rows come before it.
     pub(crate) before: Vec<u64>,
     pub(crate) rows: u64,
-    verify_checksums: bool,
+    options: OpenOptions,
 }
 
 /// How a table is opened.
@@ -68,6 +68,9 @@ pub struct OpenOptions {
     /// Whether what is read of data files that have checksums is checked: see
     /// [`lance_file::OpenOptions::verify_checksums`]. Manifests and deletion files have none.
     pub verify_checksums: bool,
+    /// How much memory decoding may take, whatever the files say: see [`lance_file::OpenOptions::budget`]. Each data file
+    /// has lookup tables of its own.
+    pub budget: DecodeBudget,
 }
 
 /// A line of a table's history.
@@ -98,7 +101,7 @@ impl Table {
                 .await?
                 .ok_or_else(|| TableError::NotFound { location: store.location(""), what: "table".into() })?,
         };
-        Self::from_found(store, found, options.verify_checksums).await
+        Self::from_found(store, found, options).await
     }
 
     /// Makes, extends or replaces the table in `store`.
@@ -108,7 +111,7 @@ impl Table {
     pub async fn write(store: Store, batches: Batches, options: WriteOptions) -> Result<Self> {
         let latest = latest::latest(&store).await?;
         let found = write::write(&store, latest, batches, options).await?;
-        Self::from_found(store, found, false).await
+        Self::from_found(store, found, OpenOptions::default()).await
     }
 
     /// Extends or replaces the table as of this version. What others committed since then is kept, or is a
@@ -116,10 +119,10 @@ impl Table {
     pub async fn write_after(&self, batches: Batches, options: WriteOptions) -> Result<Self> {
         let store = self.store().clone();
         let found = write::write(&store, Some(self.shared.found.clone()), batches, options).await?;
-        Self::from_found(store, found, self.shared.verify_checksums).await
+        Self::from_found(store, found, self.shared.options).await
     }
 
-    pub(crate) async fn from_found(store: Store, found: Found, verify_checksums: bool) -> Result<Self> {
+    pub(crate) async fn from_found(store: Store, found: Found, options: OpenOptions) -> Result<Self> {
         found.check_readable()?;
         let message = &found.manifest.message;
         let format = |error| TableError::format(&found.location, error);
@@ -128,7 +131,7 @@ impl Table {
         let mut fragments = Vec::with_capacity(message.fragments.len());
         for fragment in &message.fragments {
             let fragment = Fragment::new(fragment.clone()).map_err(format)?;
-            fragments.push(complete(fragment, &places, &schema, verify_checksums).await?);
+            fragments.push(complete(fragment, &places, &schema, options).await?);
         }
         check_versions(&found.manifest, &fragments).map_err(format)?;
 
@@ -142,9 +145,8 @@ impl Table {
         }
         let arrow_schema = Arc::new(schema.to_arrow());
         let slots = fragments.iter().cloned();
-        let slots = slots.map(|fragment| Slot::new(fragment, verify_checksums)).collect();
-        let shared =
-            Shared { places, found, schema, arrow_schema, fragments, slots, before, rows, verify_checksums };
+        let slots = slots.map(|fragment| Slot::new(fragment, options)).collect();
+        let shared = Shared { places, found, schema, arrow_schema, fragments, slots, before, rows, options };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -228,7 +230,7 @@ async fn complete(
     fragment: Fragment,
     places: &Places,
     schema: &Schema,
-    verify_checksums: bool,
+    options: OpenOptions,
 ) -> Result<Fragment> {
     let mut message = fragment.message.clone();
     let no_rows = message.physical_rows == 0 && !message.files.is_empty();
@@ -238,13 +240,13 @@ async fn complete(
     }
     let format = |error| TableError::format(places.root().location(""), error);
     if no_rows {
-        message.physical_rows = Slot::new(fragment, verify_checksums).reader(places, schema, 0).await?.rows();
+        message.physical_rows = Slot::new(fragment, options).reader(places, schema, 0).await?.rows();
     }
     let fragment = Fragment::new(message.clone()).map_err(format)?;
     if !no_deletions {
         return Ok(fragment);
     }
-    let live = Slot::new(fragment, verify_checksums).live(places).await?.rows().len();
+    let live = Slot::new(fragment, options).live(places).await?.rows().len();
     if let Some(file) = &mut message.deletion_file {
         file.num_deleted_rows = message.physical_rows.saturating_sub(live);
     }

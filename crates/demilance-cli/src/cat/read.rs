@@ -53,7 +53,9 @@ impl Reading {
         let Selection { version, verify_checksums, .. } = *selection;
         match Place::find(selection.path).await? {
             Place::Table(store) => {
-                let table = Table::open_with(store, TableOptions { version, verify_checksums }).await;
+                let table =
+                    Table::open_with(store, TableOptions { version, verify_checksums, ..Default::default() })
+                        .await;
                 let table = table.with_context(|| selection.path.to_string())?;
                 Self::of_table(table, selection).await.with_context(|| selection.path.to_string())
             }
