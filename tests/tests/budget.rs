@@ -148,6 +148,13 @@ fn zeros(blocks: usize) -> Vec<u8> {
     frame
 }
 
+fn zstd(values: CompressiveEncoding) -> CompressiveEncoding {
+    let scheme = proto::CompressionScheme::CompressionAlgorithmZstd.into();
+    let compression = Some(proto::BufferCompression { scheme, level: None });
+    let general = proto::General { compression, values: Some(Box::new(values)) };
+    CompressiveEncoding { compression: Some(Compression::General(Box::new(general))) }
+}
+
 /// A file of strings, each so many times 128 KiB of zeros.
 fn bombs(blocks: &[usize]) -> Bytes {
     let mut records = vec![];
@@ -166,17 +173,10 @@ fn bombs(blocks: &[usize]) -> Bytes {
             values: None,
         }))),
     };
-    let zstd = proto::BufferCompression {
-        scheme: proto::CompressionScheme::CompressionAlgorithmZstd.into(),
-        level: None,
-    };
-    let general = proto::General { compression: Some(zstd), values: Some(Box::new(plain)) };
     let layout = Layout::FullZipLayout(FullZipLayout {
         num_items: blocks.len() as u32,
         num_visible_items: blocks.len() as u32,
-        value_compression: Some(CompressiveEncoding {
-            compression: Some(Compression::General(Box::new(general))),
-        }),
+        value_compression: Some(zstd(plain)),
         layers: vec![RepDefLayer::RepdefAllValidItem.into()],
         details: Some(full_zip_layout::Details::BitsPerOffset(32)),
         ..Default::default()
@@ -381,5 +381,27 @@ fn tables_have_a_budget() {
         assert_eq!(taken(DecodeBudget::default()).await.unwrap().num_rows(), 1000);
         let error = taken(DecodeBudget { per_byte: 8, constant: 1 << 20 }).await.unwrap_err();
         assert!(error.contains("field text: page 0") && error.contains("the budget of"), "{error}");
+    });
+}
+
+#[test]
+fn levels_over_the_budget_are_told_with_their_place() {
+    // Half a GiB of levels, all 0, in 16 KiB.
+    let rows = 1_u64 << 28;
+    let flat = CompressiveEncoding {
+        compression: Some(Compression::Flat(proto::Flat { bits_per_value: 16, data: None })),
+    };
+    let layout = Layout::ConstantLayout(ConstantLayout {
+        layers: vec![RepDefLayer::RepdefNullableItem.into()],
+        def_compression: Some(zstd(flat)),
+        num_def_values: rows,
+        ..Default::default()
+    });
+    let file = strings(rows, layout, &[&[], &zeros(4096)]);
+    bounded(async {
+        let file = open(&file, DecodeBudget::default()).await;
+        let error = file.take(&[3], file.schema()).await.unwrap_err();
+        assert!(error.is_over_budget(), "{error}");
+        assert!(error.to_string().contains("field text: page 0: levels"), "{error}");
     });
 }
