@@ -12,8 +12,11 @@ use std::sync::Arc;
 use bytes::Bytes;
 use lance_encoding::DecodeBudget;
 use lance_encoding::FieldReader;
+use lance_encoding::proto::PageLayout;
+use lance_encoding::proto::page_layout::Layout;
 use lance_footer::{Column, Container, Extent, FormatError, Page, Version};
 use lance_io::ReadAt;
+use prost::Message;
 
 use super::container::{Survey, SurveyedColumn};
 use super::problem::{Place, ProblemKind, Report, format_problem};
@@ -139,9 +142,10 @@ impl Values<'_> {
         let columns = columns.map(|(index, _)| self.survey.whole(index).unwrap_or_else(nothing)).collect();
         match open(self.survey, field, self.mapping.clone(), columns, self.rows()) {
             Ok(reader) => {
-                Reading::new(self.source, &reader, field, self.survey.version())
-                    .read(spans, bytes, report)
-                    .await
+                let owners = self.target.owners.iter();
+                let mut columns = owners.filter_map(|owner| self.survey.whole(owner.column));
+                let placed = columns.any(|column| column.pages.iter().any(|page| self.is_placed(page)));
+                Reading::new(self.source, &reader, field, placed).read(spans, bytes, report).await
             }
             Err(error) => vec![Failure::new(0..self.rows(), format_problem(&error))],
         }
@@ -175,9 +179,8 @@ impl Values<'_> {
                 Ok(reader) => {
                     let spans = spans(0..rows, bytes, self.survey.version());
                     let bytes = if counted { bytes } else { 0 };
-                    Reading::new(self.source, &reader, field, self.survey.version())
-                        .read(&spans, bytes, report)
-                        .await
+                    let placed = self.is_placed(page);
+                    Reading::new(self.source, &reader, field, placed).read(&spans, bytes, report).await
                 }
                 Err(error) => vec![Failure::new(0..rows, format_problem(&error))],
             };
@@ -201,6 +204,18 @@ impl Values<'_> {
             }
         }
         broken
+    }
+
+    /// Whether `page` says where each row is: those of wide values and of lists may.
+    fn is_placed(&self, page: &Page) -> bool {
+        if self.survey.version() == Version::V2_0 {
+            return false;
+        }
+        match PageLayout::decode(page.encoding.clone()).ok().and_then(|layout| layout.layout) {
+            Some(Layout::FullZipLayout(_)) => true,
+            Some(Layout::MiniBlockLayout(layout)) => layout.repetition_index_depth > 0,
+            _ => false,
+        }
     }
 
     /// The rows to read of a field that is stored in `bytes` bytes. In version 2.0 they are cut where pages begin.

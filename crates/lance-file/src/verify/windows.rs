@@ -47,7 +47,7 @@ pub(super) struct Reading<'a> {
     source: &'a Arc<dyn ReadAt>,
     reader: &'a Arc<dyn FieldReader>,
     nullable: bool,
-    /// Whether pages may say where each row is, which scans do not look at.
+    /// Whether pages say where each row is, which scans do not look at.
     placed: bool,
     /// Bits that a row takes in memory at least.
     width: u64,
@@ -60,15 +60,15 @@ impl Failure {
 }
 
 impl<'a> Reading<'a> {
-    /// Reads `field`, which `reader` has opened, of a file of `version`.
+    /// Reads `field`, which `reader` has opened. `placed`: whether pages of it say where each row is.
     pub(super) fn new(
         source: &'a Arc<dyn ReadAt>,
         reader: &'a Arc<dyn FieldReader>,
         field: &Field,
-        version: Version,
+        placed: bool,
     ) -> Self {
         let arrow = field.to_arrow();
-        let placed = version > Version::V2_0 && !field.is_blob() && varies(arrow.data_type());
+        let placed = placed && varies(arrow.data_type());
         Self { source, reader, nullable: field.nullable, placed, width: width(arrow.data_type()) }
     }
 
@@ -227,7 +227,7 @@ pub(super) fn spans(rows: Range<u64>, bytes: u64, version: Version) -> Vec<Range
     // Small chunks have at most 2^15 values in 8 bytes; zstd makes 2^15 bytes of zeros, 2^18 bits, of one.
     let rows_a_byte = if version > Version::V2_0 { 14 } else { 18 };
     let count = rows.end - rows.start;
-    if count >= 1 << 20 && bytes < count >> rows_a_byte {
+    if count > 2 * END_ROWS && bytes < count >> rows_a_byte {
         return vec![rows.start..rows.start + END_ROWS, rows.end - END_ROWS..rows.end];
     }
     vec![rows]
@@ -250,6 +250,9 @@ mod tests {
     #[test]
     fn rows_without_bytes_are_sampled() {
         assert_eq!(spans(0..1 << 20, 64, Version::V2_2).len(), 1);
+        assert_eq!(spans(0..1 << 20, 63, Version::V2_2).len(), 2);
+        assert_eq!(spans(0..1 << 14, 0, Version::V2_2).len(), 2);
+        assert_eq!(spans(0..1 << 14, 1, Version::V2_2).len(), 1);
         assert_eq!(spans(0..1 << 60, 64, Version::V2_2), [0..4096, (1 << 60) - 4096..1 << 60]);
         assert_eq!(spans(0..0, 0, Version::V2_2).len(), 1);
     }
