@@ -1,7 +1,7 @@
 //! Machines that are put together from smaller ones.
 
 use bytes::Bytes;
-use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Ready, Result, Step};
+use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Ready, Result, Slices, Step};
 
 /// A machine of any kind.
 pub(crate) type Load<T> = Box<dyn Machine<Output = T>>;
@@ -13,7 +13,7 @@ pub(crate) fn ready<T: Send + 'static>(value: T) -> Load<T> {
 
 /// The bytes of each of `extents`.
 pub(crate) fn slices(extents: Vec<Extent>) -> Load<Vec<Bytes>> {
-    Box::new(Slices { extents, asked: false })
+    Box::new(LoadSlices { slices: Slices::new(extents), asked: false })
 }
 
 /// `first`, and then the machine that `next` makes of what it gives.
@@ -56,30 +56,22 @@ impl<T: Send> Machine for Counted<T> {
     }
 }
 
-struct Slices {
-    extents: Vec<Extent>,
+struct LoadSlices {
+    slices: Slices,
     asked: bool,
 }
 
-impl Machine for Slices {
+impl Machine for LoadSlices {
     type Output = Vec<Bytes>;
 
     fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Vec<Bytes>>> {
-        let wanted: Vec<_> = self.extents.iter().copied().filter(|extent| !extent.is_empty()).collect();
-        if !self.asked && !wanted.is_empty() {
+        if !self.asked
+            && let Some(ask) = self.slices.ask()
+        {
             self.asked = true;
-            return Ok(Step::Fetch(vec![Ask::slices(wanted)]));
+            return Ok(Step::Fetch(vec![ask]));
         }
-        if wanted.is_empty() {
-            return Ok(Step::Ready(vec![Bytes::new(); self.extents.len()]));
-        }
-        let mut slices = Answer::only_slices(answers, wanted.len())?.into_iter();
-        let extents = std::mem::take(&mut self.extents).into_iter();
-        let bytes = extents.map(|extent| match extent.is_empty() {
-            true => Bytes::new(),
-            false => slices.next().unwrap_or_default(),
-        });
-        Ok(Step::Ready(bytes.collect()))
+        Ok(Step::Ready(self.slices.of(answers)?))
     }
 }
 

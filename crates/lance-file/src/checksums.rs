@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lance_footer::{Answer, Ask, Checksums, Container, Extent, FOOTER_LEN, FormatError};
+use lance_footer::{Ask, Checksums, Container, Extent, FOOTER_LEN, FormatError, Slices};
 use lance_io::{IoError, ReadAt};
 
 use checked::Checked;
@@ -116,19 +116,10 @@ fn place(source: &Arc<dyn ReadAt>, error: FormatError) -> IoError {
 
 /// The bytes of `extents`, which lie within the file.
 pub(crate) async fn read(source: &Arc<dyn ReadAt>, extents: &[Extent]) -> Result<Vec<Bytes>, IoError> {
-    let wanted: Vec<_> = extents.iter().copied().filter(|extent| !extent.is_empty()).collect();
-    let count = wanted.len();
-    let slices = match count {
-        0 => vec![],
-        _ => {
-            let answers = source.read(vec![Ask::slices(wanted)]).await?;
-            Answer::only_slices(answers, count).map_err(|error| place(source, error))?
-        }
+    let slices = Slices::new(extents.to_vec());
+    let answers = match slices.ask() {
+        Some(ask) => source.read(vec![ask]).await?,
+        None => vec![],
     };
-    let mut slices = slices.into_iter();
-    let all = extents.iter().map(|extent| match extent.is_empty() {
-        true => Bytes::new(),
-        false => slices.next().unwrap_or_default(),
-    });
-    Ok(all.collect())
+    slices.of(answers).map_err(|error| place(source, error))
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Page, Result, Rows, Step};
+use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Page, Result, Rows, Slices, Step};
 use prost::Message;
 
 use super::blob::Blob;
@@ -142,7 +142,7 @@ impl PageReader {
             return Ok(inner.map(|inner| Box::new(Placed { page, inner }) as Load<()>));
         }
         let Some(extents) = self.table_extents() else { return Ok(None) };
-        Ok(Some(Box::new(Prepare { page: Arc::clone(self), fetch: Fetch::new(extents) })))
+        Ok(Some(Box::new(Prepare { page: Arc::clone(self), fetch: Slices::new(extents) })))
     }
 
     /// Bytes that `rows` take, once prepared.
@@ -248,49 +248,11 @@ fn positions(loaded: &Rows, wanted: &Rows) -> Vec<Range<usize>> {
     positions
 }
 
-/// Extents to fetch as slices, of which some may be empty: these are not asked for.
-#[derive(Debug)]
-pub(super) struct Fetch {
-    extents: Vec<Extent>,
-}
-
-impl Fetch {
-    pub(super) const fn new(extents: Vec<Extent>) -> Self {
-        Self { extents }
-    }
-
-    /// What to ask for; none if all are empty.
-    pub(super) fn ask(&self) -> Option<Ask> {
-        let extents: Vec<_> = self.extents.iter().copied().filter(|extent| !extent.is_empty()).collect();
-        (!extents.is_empty()).then(|| Ask::slices(extents))
-    }
-
-    /// The slices, the empty ones included.
-    pub(super) fn slices(&self, answers: Vec<Answer>) -> Result<Vec<Bytes>> {
-        let count = self.extents.iter().filter(|extent| !extent.is_empty()).count();
-        let mut slices = match count {
-            0 => vec![],
-            _ => Answer::only_slices(answers, count)?,
-        }
-        .into_iter();
-        let mut all = Vec::with_capacity(self.extents.len());
-        for extent in &self.extents {
-            let slice = if extent.is_empty() { None } else { slices.next() };
-            let slice = slice.unwrap_or_default();
-            if slice.len() as u64 != extent.len() {
-                return Err(FormatError::corrupt("step protocol", "an answer is not as long as asked"));
-            }
-            all.push(slice);
-        }
-        Ok(all)
-    }
-}
-
 /// Loads the lookup table of a page.
 #[derive(Debug)]
 struct Prepare {
     page: Arc<PageReader>,
-    fetch: Fetch,
+    fetch: Slices,
 }
 
 impl Machine for Prepare {
@@ -302,7 +264,7 @@ impl Machine for Prepare {
         {
             return Ok(Step::Fetch(vec![ask]));
         }
-        let buffers = self.fetch.slices(answers)?;
+        let buffers = self.fetch.of(answers)?;
         self.page.fill_table(&buffers).map_err(|error| self.page.place(error))?;
         Ok(Step::Ready(()))
     }
@@ -332,10 +294,10 @@ pub(super) struct LoadPage {
 enum State {
     Start,
     /// Parts of a repetition index that is not kept.
-    Index(Fetch),
+    Index(Slices),
     Chunks {
         firsts: Vec<usize>,
-        fetch: Fetch,
+        fetch: Slices,
     },
     /// Records as one slice, or packed.
     Records {
@@ -356,25 +318,25 @@ impl LoadPage {
         match (std::mem::replace(&mut self.state, State::Done), &page.layout) {
             (State::Start, Layout::MiniBlock(layout)) => {
                 let (firsts, extents) = layout.plan(&self.rows)?;
-                let fetch = Fetch::new(extents);
+                let fetch = Slices::new(extents);
                 match fetch.ask() {
                     Some(ask) => {
                         self.state = State::Chunks { firsts, fetch };
                         Ok(Step::Fetch(vec![ask]))
                     }
                     None => {
-                        let slices = fetch.slices(vec![])?;
+                        let slices = fetch.of(vec![])?;
                         Ok(self.chunks_there(firsts, slices))
                     }
                 }
             }
             (State::Chunks { firsts, fetch }, _) => {
-                let slices = fetch.slices(answers)?;
+                let slices = fetch.of(answers)?;
                 Ok(self.chunks_there(firsts, slices))
             }
             (State::Start, Layout::FullZip(layout)) => {
                 if let Some(extents) = layout.index_parts(&self.rows)? {
-                    let fetch = Fetch::new(extents);
+                    let fetch = Slices::new(extents);
                     if let Some(ask) = fetch.ask() {
                         self.state = State::Index(fetch);
                         return Ok(Step::Fetch(vec![ask]));
@@ -384,7 +346,7 @@ impl LoadPage {
                 Ok(self.records(extents, starts))
             }
             (State::Index(fetch), Layout::FullZip(layout)) => {
-                let (extents, starts) = layout.plan(&self.rows, &fetch.slices(answers)?)?;
+                let (extents, starts) = layout.plan(&self.rows, &fetch.of(answers)?)?;
                 Ok(self.records(extents, starts))
             }
             (State::Records { starts, packed }, _) => {
