@@ -1,9 +1,9 @@
 //! What a file writer uses of this crate.
 
 use arrow_array::ArrayRef;
-use arrow_schema::Field;
+use arrow_schema::{DataType, Field};
 use bytes::Bytes;
-use lance_footer::{Result, Version};
+use lance_footer::{FormatError, Result, Version};
 
 use crate::legacy::write::LegacyWriter;
 use crate::settings::Compression;
@@ -64,6 +64,15 @@ pub struct EncodedPage {
     pub buffers: Vec<Vec<Bytes>>,
     /// The serialized page layout, or array encoding.
     pub encoding: Vec<u8>,
+}
+
+/// Refuses `array` unless it is of the type that a writer was made with.
+pub(crate) fn check_type(array: &ArrayRef, wanted: &DataType) -> Result<()> {
+    let got = array.data_type();
+    if got.equals_datatype(wanted) {
+        return Ok(());
+    }
+    Err(FormatError::unsupported(format!("writing {got} to a field of {wanted}")))
 }
 
 /// A writer of the top-level field `field`. An error if the version cannot hold its type.

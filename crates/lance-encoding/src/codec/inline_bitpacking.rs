@@ -111,13 +111,9 @@ pub(crate) struct InlineScheme;
 
 impl Scheme for InlineScheme {
     fn propose<'a>(&self, asked: Asked<'a>) -> Option<Proposal<'a>> {
-        match Parts::new(asked.blocks)?.0 {
-            1 => propose::<u8>(asked),
-            2 => propose::<u16>(asked),
-            4 => propose::<u32>(asked),
-            8 => propose::<u64>(asked),
-            _ => None,
-        }
+        let (width, _) = Parts::new(asked.blocks)?;
+        // Other widths are not for this scheme.
+        with_word!(width * 8, T => Ok(propose::<T>(asked))).ok()?
     }
 }
 

@@ -23,6 +23,7 @@ use crate::detach::{detach, used};
 use crate::field::{MAX_NESTING, at_member, is_packed, member_name};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::{ArrayEncoding, SimpleStruct};
+use crate::writer::check_type;
 use crate::{EncodedPage, FieldWriter, PageJob, WriterOptions};
 use column::ColumnWriter;
 use list::ListWriter;
@@ -44,10 +45,7 @@ impl LegacyWriter {
 
 impl FieldWriter for LegacyWriter {
     fn push(&mut self, array: ArrayRef) -> Result<Vec<PageJob>> {
-        if !array.data_type().equals_datatype(&self.data_type) {
-            let (wanted, got) = (&self.data_type, array.data_type());
-            return Err(FormatError::unsupported(format!("writing {got} to a field of {wanted}")));
-        }
+        check_type(&array, &self.data_type)?;
         let array = detach(&array);
         let mut jobs = vec![];
         // A page takes arrays as they are, so large ones are cut first.

@@ -18,9 +18,9 @@ mod tests;
 
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
+use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field};
-use lance_footer::{FormatError, Result};
+use lance_footer::Result;
 use prost::Message;
 
 use self::batch::LeafBatch;
@@ -30,6 +30,7 @@ use crate::block::Block;
 use crate::detach::detach;
 use crate::proto::PageLayout;
 use crate::rules::Rules;
+use crate::writer::check_type;
 use crate::{EncodedPage, FieldWriter, PageJob, WriterOptions};
 
 /// Writes one top-level field in a version with structural encodings.
@@ -59,10 +60,7 @@ impl StructuralWriter {
 
 impl FieldWriter for StructuralWriter {
     fn push(&mut self, array: ArrayRef) -> Result<Vec<PageJob>> {
-        if !array.data_type().equals_datatype(&self.data_type) {
-            let (wanted, got) = (&self.data_type, array.data_type());
-            return Err(FormatError::unsupported(format!("writing {got} to a field of {wanted}")));
-        }
+        check_type(&array, &self.data_type)?;
         let array = detach(&array);
         let mut jobs = vec![];
         for leaf in &mut self.leaves {

@@ -57,6 +57,14 @@ impl Compressor {
         Ok(())
     }
 
+    /// What file version 2.0 calls it.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self.scheme {
+            Scheme::Lz4 => "lz4",
+            Scheme::Zstd => "zstd",
+        }
+    }
+
     /// What is said of buffers that are `inner` once they are decompressed.
     pub(crate) fn encoding(&self, inner: CompressiveEncoding) -> CompressiveEncoding {
         let scheme = match self.scheme {

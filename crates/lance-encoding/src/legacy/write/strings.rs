@@ -10,9 +10,10 @@ use lance_footer::{FormatError, Result};
 use super::values::{Buffers, encoding, flat, no_nulls};
 use crate::block::{Block, Offsets, shared};
 use crate::codec::fsst::Trained;
+use crate::codec::general::Compressor;
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::{self as proto, ArrayEncoding};
-use crate::settings::{Compression, ZSTD_LEVEL};
+use crate::settings::Compression;
 
 /// Pages with at least so many rows and fewer distinct strings get a dictionary.
 const DISTINCT: usize = 100;
@@ -67,23 +68,14 @@ pub(super) fn binary(
                 _ => plain(arrays, &[block], None, buffers),
             }
         }
-        Some(Compression::Zstd { level }) => plain(arrays, &blocks, Some(Scheme::Zstd(level)), buffers),
-        Some(Compression::Lz4) => plain(arrays, &blocks, Some(Scheme::Lz4), buffers),
-        Some(Compression::None) | None => plain(arrays, &blocks, None, buffers),
+        _ => plain(arrays, &blocks, compression, buffers),
     }
-}
-
-/// How the bytes of strings are compressed.
-#[derive(Debug, Clone, Copy)]
-enum Scheme {
-    Zstd(Option<i32>),
-    Lz4,
 }
 
 fn plain(
     arrays: &[ArrayRef],
     blocks: &[Block],
-    scheme: Option<Scheme>,
+    compression: Option<Compression>,
     buffers: &mut Buffers,
 ) -> Result<ArrayEncoding> {
     let mut ends = Vec::with_capacity(blocks.iter().map(Block::len).sum());
@@ -105,26 +97,32 @@ fn plain(
     }
     let indices = ends.iter().flat_map(|end| end.to_le_bytes()).collect::<Vec<_>>();
     let indices = Some(Box::new(no_nulls(flat(64, vec![indices.into()], buffers))));
-    let bytes = Some(Box::new(bytes(parts, scheme, buffers)?));
+    let bytes = Some(Box::new(bytes(parts, compression, buffers)?));
     Ok(encoding(Kind::Binary(Box::new(proto::Binary { indices, bytes, null_adjustment }))))
 }
 
-fn bytes(parts: Vec<Bytes>, scheme: Option<Scheme>, buffers: &mut Buffers) -> Result<ArrayEncoding> {
+/// The bytes of strings, after general compression if that is asked for and they are not too many.
+fn bytes(
+    parts: Vec<Bytes>,
+    compression: Option<Compression>,
+    buffers: &mut Buffers,
+) -> Result<ArrayEncoding> {
     let size: usize = parts.iter().map(Bytes::len).sum();
-    let Some(scheme) = scheme.filter(|_| size <= MOST_COMPRESSED) else {
-        return Ok(flat(8, parts, buffers));
+    let compressor = match compression {
+        Some(wanted) if size <= MOST_COMPRESSED => Compressor::new(wanted)?,
+        _ => None,
     };
+    let Some(mut compressor) = compressor else { return Ok(flat(8, parts, buffers)) };
     let plain: Vec<u8> = parts.into_iter().flatten().collect();
-    let (name, level, compressed) = match scheme {
-        Scheme::Lz4 => ("lz4", None, lz4_flex::block::compress_prepend_size(&plain)),
-        Scheme::Zstd(level) => {
-            let frame = zstd::bulk::compress(&plain, level.unwrap_or(ZSTD_LEVEL));
-            let frame = frame.map_err(|error| FormatError::unsupported(format!("compressing: {error}")))?;
-            ("zstd", level, [&(size as u64).to_le_bytes()[..], &frame].concat())
-        }
-    };
+    let mut compressed = vec![];
+    compressor.append(&plain, &mut compressed)?;
     let buffer = buffers.add(vec![compressed.into()]);
-    let compression = Some(proto::Compression { scheme: name.into(), level });
+    // The level is what was asked for, not the default.
+    let level = match compression {
+        Some(Compression::Zstd { level }) => level,
+        _ => None,
+    };
+    let compression = Some(proto::Compression { scheme: compressor.name().into(), level });
     Ok(encoding(Kind::Flat(proto::Flat { bits_per_value: 8, buffer, compression })))
 }
 
