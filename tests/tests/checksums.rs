@@ -9,9 +9,13 @@ use bytes::Bytes;
 use demilance_tests::draw::Draw;
 use demilance_tests::ours::{self, Shape};
 use demilance_tests::{same, verified};
-use lance_file::{Alignment, FileReader, FileWriter, OpenOptions, Schema, Version, WriteOptions};
-use lance_footer::{ChecksumKind, Checksums, Extent};
-use lance_io::{Counting, MemoryFile, Store};
+use futures::future::BoxFuture;
+use futures::{FutureExt, TryStreamExt};
+use lance_file::{
+    Alignment, FileReader, FileWriter, OpenOptions, ScanOptions, Schema, Version, WriteOptions,
+};
+use lance_footer::{Answer, Ask, ChecksumKind, Checksums, Extent};
+use lance_io::{Counting, IoError, MemoryFile, ReadAt, Store};
 use lance_table::{Table, WriteMode};
 
 /// One column of each layout, and few rows.
@@ -364,6 +368,66 @@ fn buffers_are_checked_once() {
         assert!(bytes(true, false).await > file.len() as u64 / 2);
         assert_eq!(bytes(true, true).await, bytes(false, true).await);
     });
+}
+
+/// A source whose reads take turns with other tasks, as those of a disk or an object store do.
+#[derive(Debug)]
+struct Slow(Arc<dyn ReadAt>);
+
+impl ReadAt for Slow {
+    fn size(&self) -> u64 {
+        self.0.size()
+    }
+
+    fn path(&self) -> &str {
+        self.0.path()
+    }
+
+    fn read(&self, asks: Vec<Ask>) -> BoxFuture<'_, Result<Vec<Answer>, IoError>> {
+        async move {
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            self.0.read(asks).await
+        }
+        .boxed()
+    }
+}
+
+/// However many parts of a scan are on their way at the same time, a buffer is read for its checksum once.
+#[test]
+fn scans_read_no_buffer_twice_to_check_it() {
+    let rows = 60_000;
+    let numbers = |step: u64| (0..rows).map(move |n: u64| n.wrapping_mul(step) as i64);
+    let texts = numbers(0x9e37_79b9_7f4a_7c15).map(|n| Some(format!("{n:x}")));
+    let lists = numbers(0x2545_f491_4f6c_dd1d)
+        .map(|n| Some((0..n % 4).map(move |item| Some(n as i32 ^ item as i32))));
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("id", Arc::new(numbers(0xd605_1a25_3c1b_e9d5).collect::<Int64Array>())),
+        ("text", Arc::new(texts.collect::<StringArray>())),
+        ("list", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))),
+    ];
+    let batch = RecordBatch::try_from_iter(columns).unwrap();
+    for version in Version::ALL {
+        let shape = Shape { checksums: true, ..Shape::of(version) };
+        ours::run(async {
+            let file = ours::written(&batch.schema(), std::slice::from_ref(&batch), shape).await.unwrap();
+            let scanned = async |verify_checksums| {
+                let source =
+                    Arc::new(Counting::new(Arc::new(Slow(Arc::new(MemoryFile::new("a", file.clone()))))));
+                let options = OpenOptions { verify_checksums, ..Default::default() };
+                let opened = FileReader::open_with(source.clone(), options).await.unwrap();
+                source.reset();
+                let options = ScanOptions { batch_bytes: 64 << 10, ..Default::default() };
+                let batches = opened.scan(options).unwrap().try_collect::<Vec<_>>().await.unwrap();
+                assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>() as u64, rows);
+                source.bytes()
+            };
+            let (plain, checked) = (scanned(false).await, scanned(true).await);
+            let most = plain + file.len() as u64;
+            assert!(checked <= most, "{version}: {checked} bytes, {plain} without checks, of {}", file.len());
+        });
+    }
 }
 
 #[test]

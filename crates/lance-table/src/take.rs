@@ -45,20 +45,32 @@ impl Table {
             }
         }
         let taken = drive_many(work).await?;
-        let bytes = taken.iter().fold(0_u64, |sum, taken| sum.saturating_add(taken.bytes()));
         let (count, location) = (rows.len(), self.store().location(""));
-        let finish = move || combine(&projection, &prepared, taken, count, &location);
+        if let Some(batches) = decode_here(&taken)? {
+            return combine(&projection, &prepared, batches, count, &location);
+        }
+        let path = location.clone();
+        let finish = move || {
+            let batches = taken.iter().map(Taken::decode).collect::<Result<Vec<_>, _>>()?;
+            combine(&projection, &prepared, batches, count, &location)
+        };
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) if bytes > INLINE_BYTES => match runtime.spawn_blocking(finish).await {
+            Ok(runtime) => match runtime.spawn_blocking(finish).await {
                 Ok(batch) => batch,
-                Err(error) => {
-                    Err(FileError::Cancelled { path: self.store().location(""), reason: error.to_string() }
-                        .into())
-                }
+                Err(error) => Err(FileError::Cancelled { path, reason: error.to_string() }.into()),
             },
-            _ => finish(),
+            Err(_) => finish(),
         }
     }
+}
+
+/// All of `taken` decoded, if that is little work; none if it is more.
+fn decode_here(taken: &[Taken]) -> Result<Option<Vec<RecordBatch>>> {
+    let bytes = taken.iter().fold(0_u64, |sum, taken| sum.saturating_add(taken.bytes()));
+    if bytes > INLINE_BYTES {
+        return Ok(None);
+    }
+    Ok(taken.iter().map(Taken::decode_here).collect::<Result<_, _>>()?)
 }
 
 /// The asked rows of one fragment.
@@ -123,19 +135,18 @@ impl Group {
     }
 }
 
-/// Decodes, and puts the rows of all fragments into the order asked; pure CPU.
+/// Puts the rows of all fragments, a batch of each file, into the order asked; pure CPU.
 fn combine(
     projection: &Projection,
     groups: &[Prepared],
-    taken: Vec<Taken>,
+    batches: Vec<RecordBatch>,
     count: usize,
     location: &str,
 ) -> Result<RecordBatch> {
-    let mut taken = taken.into_iter();
+    let mut batches = batches.into_iter();
     let mut pieces: Vec<Vec<ArrayRef>> = Vec::with_capacity(groups.len());
     for group in groups {
-        let batches = taken.by_ref().take(group.parts.len()).map(Taken::decode);
-        let batches = batches.collect::<Result<Vec<_>, _>>()?;
+        let batches = batches.by_ref().take(group.parts.len()).collect::<Vec<_>>();
         let parts = group.parts.iter().zip(&batches).map(|(part, batch)| (&part.schema, batch.columns()));
         let parts = parts.collect::<Vec<_>>();
         let ids = group.ids.as_ref().map(|ids| ids.at(group.offsets.iter().copied()));

@@ -16,8 +16,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use lance_footer::{Answer, Ask, Checksum, Checksums, Crc32c, Extent, FormatError, Machine, Step};
-use lance_io::{IoError, ReadAt, ReadBlocking, drive};
+use lance_footer::{Answer, Ask, Checksum, Checksums, Crc32c, Extent, FormatError};
+use lance_io::{IoError, ReadAt};
+use tokio::sync::{Mutex, MutexGuard};
+
+use crate::pool::compute_checks;
 
 /// A buffer is checked in pieces of so many bytes.
 const PIECE: u64 = 4 << 20;
@@ -26,6 +29,9 @@ const PIECE: u64 = 4 << 20;
 const ROUND: u64 = 16 << 20;
 
 /// See the module.
+///
+/// It has no way to read that blocks: who wants a buffer that somebody else checks already waits for that, and must
+/// not hold a thread meanwhile that the other one may need.
 #[derive(Debug)]
 pub(super) struct Checked {
     source: Arc<dyn ReadAt>,
@@ -37,11 +43,20 @@ struct Entry {
     checksum: Checksum,
     /// It was read, and is right.
     right: AtomicBool,
+    /// Held by whoever reads it in order to check it.
+    turn: Mutex<()>,
+}
+
+/// A part of an entry.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    entry: usize,
+    extent: Extent,
 }
 
 impl Checked {
     pub(super) fn new(source: Arc<dyn ReadAt>, table: Checksums) -> Self {
-        let entry = |checksum| Entry { checksum, right: AtomicBool::new(false) };
+        let entry = |checksum| Entry { checksum, right: AtomicBool::new(false), turn: Mutex::default() };
         Self { source, entries: Arc::new(table.entries.into_iter().map(entry).collect()) }
     }
 }
@@ -60,125 +75,112 @@ impl ReadAt for Checked {
     }
 
     fn read(&self, asks: Vec<Ask>) -> BoxFuture<'_, Result<Vec<Answer>, IoError>> {
-        drive(Reading::new(Arc::clone(&self.entries), asks), &self.source).boxed()
-    }
-
-    fn blocking(&self) -> Option<Arc<dyn ReadBlocking>> {
-        let source = self.source.blocking()?;
-        let (path, entries) = (self.path().to_string(), Arc::clone(&self.entries));
-        Some(Arc::new(CheckedBlocking { path, source, entries }))
+        self.read_checked(asks).boxed()
     }
 }
 
-struct CheckedBlocking {
-    path: String,
-    source: Arc<dyn ReadBlocking>,
-    entries: Arc<Vec<Entry>>,
-}
-
-impl ReadBlocking for CheckedBlocking {
-    fn read_blocking(&self, asks: &[Ask]) -> Result<Vec<Answer>, IoError> {
-        let mut reading = Reading::new(Arc::clone(&self.entries), asks.to_vec());
-        let mut answers = vec![];
+impl Checked {
+    /// Reads what was asked for, and first what has to be read to know that it is right.
+    async fn read_checked(&self, asks: Vec<Ask>) -> Result<Vec<Answer>, IoError> {
         loop {
-            let step = reading.step(answers);
-            match step.map_err(|source| IoError::Format { path: self.path.clone(), source })? {
-                Step::Ready(answers) => return Ok(answers),
-                Step::Fetch(asks) => answers = self.source.read_blocking(&asks)?,
+            let due = due(&self.entries, &asks);
+            let mut turns = self.free_turns(&due);
+            if turns.is_empty() {
+                // Others read all of them. Nobody who waits here has a turn, so this ends.
+                let Some((index, entry)) =
+                    due.first().and_then(|index| Some((*index, self.entries.get(*index)?)))
+                else {
+                    break;
+                };
+                turns.push((index, entry.turn.lock().await));
             }
+            // Another one may have been right on time.
+            turns.retain(|(index, _)| self.entries.get(*index).is_some_and(|entry| !entry.is_right()));
+            let entries = turns.iter().map(|(index, _)| *index);
+            self.check_entries(entries.collect()).await?;
         }
-    }
-}
-
-/// Reads what was asked for, and first what has to be read to know that it is right.
-struct Reading {
-    entries: Arc<Vec<Entry>>,
-    asks: Vec<Ask>,
-    /// What is left to read first.
-    due: VecDeque<Piece>,
-    /// What was fetched.
-    fetched: Fetched,
-    /// Of the entry whose pieces are being read.
-    crc: Crc32c,
-}
-
-enum Fetched {
-    Nothing,
-    Pieces(Vec<Piece>),
-    Asks,
-}
-
-/// A part of an entry.
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    entry: usize,
-    extent: Extent,
-}
-
-impl Reading {
-    fn new(entries: Arc<Vec<Entry>>, asks: Vec<Ask>) -> Self {
-        let due = due(&entries, &asks).into();
-        Self { entries, asks, due, fetched: Fetched::Nothing, crc: Crc32c::default() }
-    }
-
-    /// The pieces of the next round; none if it is time for what was asked for.
-    fn next_pieces(&mut self) -> Vec<Piece> {
-        let mut pieces = vec![];
-        let mut bytes = 0_u64;
-        while let Some(piece) = self.due.front()
-            && (pieces.is_empty() || bytes.saturating_add(piece.extent.len()) <= ROUND)
+        let answers = self.source.read(asks.clone()).await?;
+        if !asks
+            .iter()
+            .flat_map(|ask| &ask.extents)
+            .any(|extent| unknown(&self.entries, *extent).next().is_some())
         {
-            bytes = bytes.saturating_add(piece.extent.len());
-            pieces.extend(self.due.pop_front());
+            return Ok(answers);
         }
-        pieces
+        let bytes = asks.iter().fold(0, |sum: u64, ask| sum.saturating_add(ask.bytes()));
+        let entries = Arc::clone(&self.entries);
+        compute_checks(self.path(), bytes, move || {
+            check_answers(&entries, &asks, &answers)?;
+            Ok(answers)
+        })
+        .await
     }
 
-    fn check_pieces(&mut self, pieces: &[Piece], slices: &[Bytes]) -> Result<(), FormatError> {
-        for (piece, bytes) in pieces.iter().zip(slices) {
-            let Some(entry) = self.entries.get(piece.entry) else { continue };
-            self.crc.add(bytes);
-            if piece.extent.end() == entry.checksum.extent.end() {
-                entry.check(std::mem::take(&mut self.crc))?;
-            }
+    /// Those of `due` that nobody else reads at the moment.
+    fn free_turns(&self, due: &[usize]) -> Vec<(usize, MutexGuard<'_, ()>)> {
+        let free =
+            due.iter().filter_map(|index| Some((*index, self.entries.get(*index)?.turn.try_lock().ok()?)));
+        free.collect()
+    }
+
+    /// Reads all of these entries and checks them.
+    async fn check_entries(&self, indices: Vec<usize>) -> Result<(), IoError> {
+        let mut due = pieces(&self.entries, &indices);
+        let mut crc = Crc32c::default();
+        while !due.is_empty() {
+            let round = next_round(&mut due);
+            let extents: Vec<_> = round.iter().map(|piece| piece.extent).collect();
+            let ask = Ask::slices(extents);
+            let bytes = ask.bytes();
+            let answers = self.source.read(vec![ask]).await?;
+            let entries = Arc::clone(&self.entries);
+            crc = compute_checks(self.path(), bytes, move || {
+                check_pieces(&entries, &round, &Answer::only_slices(answers, round.len())?, crc)
+            })
+            .await?;
         }
         Ok(())
     }
 }
 
-impl Machine for Reading {
-    type Output = Vec<Answer>;
-
-    fn step(&mut self, answers: Vec<Answer>) -> Result<Step<Vec<Answer>>, FormatError> {
-        match std::mem::replace(&mut self.fetched, Fetched::Nothing) {
-            Fetched::Nothing => {}
-            Fetched::Pieces(pieces) => {
-                self.check_pieces(&pieces, &Answer::only_slices(answers, pieces.len())?)?;
-            }
-            Fetched::Asks => {
-                check_answers(&self.entries, &self.asks, &answers)?;
-                return Ok(Step::Ready(answers));
-            }
-        }
-        let pieces = self.next_pieces();
-        if pieces.is_empty() {
-            self.fetched = Fetched::Asks;
-            return Ok(Step::Fetch(self.asks.clone()));
-        }
-        let extents = pieces.iter().map(|piece| piece.extent).collect();
-        self.fetched = Fetched::Pieces(pieces);
-        Ok(Step::Fetch(vec![Ask::slices(extents)]))
+/// Takes as many pieces as are read together.
+fn next_round(due: &mut VecDeque<Piece>) -> Vec<Piece> {
+    let mut round = vec![];
+    let mut bytes = 0_u64;
+    while let Some(piece) = due.front()
+        && (round.is_empty() || bytes.saturating_add(piece.extent.len()) <= ROUND)
+    {
+        bytes = bytes.saturating_add(piece.extent.len());
+        round.extend(due.pop_front());
     }
+    round
+}
+
+/// Checks the entries that end with one of `pieces`. The checksum so far of the entry that is being read goes in and
+/// comes out.
+fn check_pieces(
+    entries: &[Entry],
+    pieces: &[Piece],
+    slices: &[Bytes],
+    mut crc: Crc32c,
+) -> Result<Crc32c, FormatError> {
+    for (piece, bytes) in pieces.iter().zip(slices) {
+        let Some(entry) = entries.get(piece.entry) else { continue };
+        crc.add(bytes);
+        if piece.extent.end() == entry.checksum.extent.end() {
+            entry.check(std::mem::take(&mut crc))?;
+        }
+    }
+    Ok(crc)
 }
 
 /// What of the file has to be read before `asks`: the entries of which they have parts, unless they also have all of
 /// them.
-fn due(entries: &[Entry], asks: &[Ask]) -> Vec<Piece> {
-    let extents = || asks.iter().flat_map(|ask| &ask.extents);
+fn due(entries: &[Entry], asks: &[Ask]) -> Vec<usize> {
     let mut parts: Vec<usize> = vec![];
     let mut whole: Vec<usize> = vec![];
-    for extent in extents() {
-        for (index, entry) in touched(entries, *extent).filter(|(_, entry)| !entry.is_right()) {
+    for extent in asks.iter().flat_map(|ask| &ask.extents) {
+        for (index, entry) in unknown(entries, *extent) {
             if extent.contains(&entry.checksum.extent) { whole.push(index) } else { parts.push(index) }
         }
     }
@@ -186,17 +188,27 @@ fn due(entries: &[Entry], asks: &[Ask]) -> Vec<Piece> {
     parts.sort_unstable();
     parts.dedup();
     parts.retain(|index| whole.binary_search(index).is_err());
-    let pieces = parts.into_iter().flat_map(|entry| {
-        let extent = entries.get(entry).map(|entry| entry.checksum.extent);
-        let pieces = extent.into_iter().flat_map(move |extent| {
+    parts
+}
+
+/// The entries at `indices` in pieces.
+fn pieces(entries: &[Entry], indices: &[usize]) -> VecDeque<Piece> {
+    let pieces = indices.iter().flat_map(|index| {
+        let extent = entries.get(*index).map(|entry| entry.checksum.extent);
+        extent.into_iter().flat_map(move |extent| {
             (0..extent.len().div_ceil(PIECE)).filter_map(move |piece| {
                 let start = piece * PIECE;
-                extent.slice(start..extent.len().min(start.saturating_add(PIECE))).ok()
+                let extent = extent.slice(start..extent.len().min(start.saturating_add(PIECE))).ok()?;
+                Some(Piece { entry: *index, extent })
             })
-        });
-        pieces.map(move |extent| Piece { entry, extent })
+        })
     });
     pieces.collect()
+}
+
+/// The entries of which `extent` has something, and which were not found to be right yet.
+fn unknown(entries: &[Entry], extent: Extent) -> impl Iterator<Item = (usize, &Entry)> {
+    touched(entries, extent).filter(|(_, entry)| !entry.is_right())
 }
 
 /// The entries of which `extent` has something.
@@ -231,8 +243,7 @@ fn check_answers(entries: &[Entry], asks: &[Ask], answers: &[Answer]) -> Result<
 
 /// Checks the entries that lie in `extent` against `bytes`, which were read there.
 fn check_whole(entries: &[Entry], extent: Extent, bytes: &[u8]) -> Result<(), FormatError> {
-    let inside = touched(entries, extent).filter(|(_, entry)| extent.contains(&entry.checksum.extent));
-    for (_, entry) in inside.filter(|(_, entry)| !entry.is_right()) {
+    for (_, entry) in unknown(entries, extent).filter(|(_, entry)| extent.contains(&entry.checksum.extent)) {
         let at = |position: u64| usize::try_from(position - extent.offset()).unwrap_or(usize::MAX);
         let own = entry.checksum.extent;
         entry.check(Crc32c::of(bytes.get(at(own.offset())..at(own.end())).unwrap_or_default()))?;
@@ -255,7 +266,10 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
+    use futures::future::join_all;
     use lance_footer::{ChecksumKind, Gather};
     use lance_io::{Counting, MemoryFile};
     use proptest::prelude::*;
@@ -290,24 +304,44 @@ mod tests {
         parts.collect()
     }
 
-    struct Blocking(Arc<dyn ReadAt>);
+    fn run<F: Future>(future: F) -> F::Output {
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    }
 
-    impl ReadBlocking for Blocking {
-        fn read_blocking(&self, asks: &[Ask]) -> Result<Vec<Answer>, IoError> {
-            self.0.read(asks.to_vec()).now_or_never().unwrap()
+    /// A source that lets others have their turn before it reads, and has no bytes the first few times.
+    #[derive(Debug)]
+    struct Slow {
+        source: Counting,
+        failures: AtomicUsize,
+    }
+
+    impl Slow {
+        fn of(bytes: Vec<u8>, failures: usize) -> Arc<Self> {
+            let source = Counting::new(Arc::new(MemoryFile::new("x", bytes.into())));
+            Arc::new(Self { source, failures: failures.into() })
         }
     }
 
-    /// Both ways to read.
-    fn read(checked: &Checked, asks: &[Ask]) -> [Result<Vec<u8>, IoError>; 2] {
-        let blocking = CheckedBlocking {
-            path: "x".into(),
-            source: Arc::new(Blocking(Arc::clone(&checked.source))),
-            entries: Arc::clone(&checked.entries),
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        [runtime.block_on(checked.read(asks.to_vec())), blocking.read_blocking(asks)]
-            .map(|answers| answers.map(flat))
+    impl ReadAt for Slow {
+        fn size(&self) -> u64 {
+            self.source.size()
+        }
+
+        fn path(&self) -> &str {
+            self.source.path()
+        }
+
+        fn read(&self, asks: Vec<Ask>) -> BoxFuture<'_, Result<Vec<Answer>, IoError>> {
+            async move {
+                tokio::task::yield_now().await;
+                let fails = |left: usize| left.checked_sub(1);
+                if self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fails).is_ok() {
+                    return Err(IoError::NotFound { path: "x".into() });
+                }
+                self.source.read(asks).await
+            }
+            .boxed()
+        }
     }
 
     proptest! {
@@ -344,11 +378,9 @@ mod tests {
                     })
                 }));
                 let expected: Vec<u8> = asked().flat_map(|extent| stored[range(extent)].to_vec()).collect();
-                for given in read(&checked, &asks) {
-                    match given {
-                        Ok(given) => prop_assert!(!corrupt && given == expected),
-                        Err(error) => prop_assert!(corrupt, "{error}"),
-                    }
+                match run(checked.read(asks.clone())).map(flat) {
+                    Ok(given) => prop_assert!(!corrupt && given == expected),
+                    Err(error) => prop_assert!(corrupt, "{error}"),
                 }
             }
         }
@@ -363,14 +395,79 @@ mod tests {
         let table = Checksums { file_size: whole.len(), zeros_between: false, entries: vec![checksum] };
         let counting = Counting::new(Arc::new(MemoryFile::new("x", bytes.into())));
         let checked = Checked::new(Arc::new(counting.clone()), table);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let ask = Ask::slices(vec![extent(100, 110)]);
-        let read = || flat(runtime.block_on(checked.read(vec![ask.clone()])).unwrap());
+        let read = || flat(run(checked.read(vec![ask.clone()])).unwrap());
         assert_eq!(read(), [5; 10]);
         assert_eq!((counting.rounds(), counting.bytes()), (5, whole.len() + 10));
         assert!(counting.extents().iter().all(|extent| extent.len() <= PIECE));
         counting.reset();
         assert_eq!(read(), [5; 10]);
         assert_eq!((counting.rounds(), counting.bytes()), (1, 10));
+    }
+
+    /// Four entries of 100 bytes each.
+    fn quarters() -> Checksums {
+        let bytes = bytes();
+        let entries = bytes.chunks(100).zip(0_u64..).map(|(part, at)| Checksum {
+            extent: Extent::new(at * 100, 100).unwrap(),
+            crc: Crc32c::of(part).value(),
+            kind: ChecksumKind::PageBuffer,
+        });
+        Checksums { file_size: SIZE as u64, zeros_between: false, entries: entries.collect() }
+    }
+
+    /// Asks for a byte at each of `places`.
+    fn bytes_at(places: &[usize]) -> Vec<Ask> {
+        vec![Ask::slices(places.iter().map(|at| extent(*at, at + 1)).collect())]
+    }
+
+    #[test]
+    fn who_wants_the_same_entries_reads_them_once() {
+        // In all orders, so that some wait for two others.
+        let wanted = [vec![5, 350], vec![150, 250], vec![220, 20], vec![390, 120, 7], vec![5], vec![399]];
+        let source = Slow::of(bytes(), 0);
+        let checked = Checked::new(source.clone(), quarters());
+        let reads = wanted.iter().map(|places| checked.read(bytes_at(places)));
+        for (answers, places) in run(join_all(reads)).into_iter().zip(&wanted) {
+            let expected: Vec<u8> = places.iter().map(|at| bytes()[*at]).collect();
+            assert_eq!(flat(answers.unwrap()), expected);
+        }
+        let mut whole: Vec<_> = source.source.extents();
+        whole.retain(|extent| extent.len() == 100);
+        whole.sort_unstable_by_key(Extent::offset);
+        assert_eq!(whole, quarters().entries.iter().map(|entry| entry.extent).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn who_waits_goes_on_where_another_one_fails() {
+        let source = Slow::of(bytes(), 1);
+        let checked = Checked::new(source.clone(), quarters());
+        let reads = (0..3).map(|at| checked.read(bytes_at(&[at])));
+        let failed: Vec<_> = run(join_all(reads)).into_iter().map(|answers| answers.is_err()).collect();
+        assert_eq!(failed, [true, false, false]);
+        assert_eq!(source.source.bytes(), 100 + 2);
+        // One that is dropped leaves its turn to the next.
+        let checked = Checked::new(source.clone(), quarters());
+        source.source.reset();
+        run(async {
+            let mut dropped = checked.read(bytes_at(&[1])).boxed();
+            assert!(futures::poll!(&mut dropped).is_pending());
+            let mut waiting = checked.read(bytes_at(&[2])).boxed();
+            assert!(futures::poll!(&mut waiting).is_pending());
+            drop(dropped);
+            assert_eq!(flat(waiting.await.unwrap()), [bytes()[2]]);
+        });
+        assert_eq!(source.source.bytes(), 100 + 1);
+    }
+
+    #[test]
+    fn a_wrong_entry_is_an_error_for_all_who_want_it() {
+        let mut stored = bytes();
+        stored[130] ^= 1;
+        let checked = Checked::new(Slow::of(stored, 0), quarters());
+        let reads =
+            [vec![5], vec![110], vec![30, 199], vec![250]].map(|places| checked.read(bytes_at(&places)));
+        let failed: Vec<_> = run(join_all(reads)).into_iter().map(|answers| answers.is_err()).collect();
+        assert_eq!(failed, [false, true, true, false]);
     }
 }

@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 use super::FileReader;
 use super::fields::OpenField;
 use super::take::batch;
-use crate::pool::{INLINE_BYTES, compute, cut_off};
+use crate::pool::{compute, cut_off, decode_here};
 use crate::{FileError, Result, Schema};
 
 /// The batches of a scan.
@@ -132,9 +132,19 @@ struct Scan {
 struct Ahead {
     rows: Rows,
     bytes: u64,
-    /// Whether it may take all of the budget.
-    alone: bool,
+    attempt: Attempt,
     task: Task<Unit>,
+}
+
+/// How a unit is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Attempt {
+    /// For the first time.
+    First,
+    /// As a part of one that took more memory than was thought.
+    Again,
+    /// The same, and it is a single row: it may take all of the budget.
+    Alone,
 }
 
 /// A decoded unit.
@@ -184,7 +194,7 @@ impl Scan {
             let unit = ahead.task.join(self.target.source.path()).await;
             self.ahead_bytes = self.ahead_bytes.saturating_sub(ahead.bytes);
             match unit {
-                Err(error) if error.is_over_budget() && !ahead.alone => self.again(&ahead),
+                Err(error) if error.is_over_budget() && ahead.attempt != Attempt::Alone => self.again(&ahead),
                 unit => self.arrived(unit?, ahead.bytes),
             }
         }
@@ -202,18 +212,18 @@ impl Scan {
             let (count, bytes) = self.plan();
             let rows = self.rows.select(self.planned..self.planned + count);
             self.planned += count;
-            let unit = self.start(rows, bytes, false);
+            let unit = self.start(rows, bytes, Attempt::First);
             self.ahead.push_back(unit);
         }
         Ok(())
     }
 
     /// Starts a unit of about so many bytes.
-    fn start(&mut self, rows: Rows, bytes: u64, alone: bool) -> Ahead {
+    fn start(&mut self, rows: Rows, bytes: u64, attempt: Attempt) -> Ahead {
         self.ahead_bytes = self.ahead_bytes.saturating_add(bytes);
         let (target, own) = (Arc::clone(&self.target), rows.clone());
-        let task = Task(tokio::spawn(async move { target.unit(own, bytes, alone).await }));
-        Ahead { rows, bytes, alone, task }
+        let task = Task(tokio::spawn(async move { target.unit(own, bytes, attempt).await }));
+        Ahead { rows, bytes, attempt, task }
     }
 
     /// Starts the rows of a unit again that took more memory than was thought: as two units, or, if it is a single row
@@ -221,12 +231,12 @@ impl Scan {
     fn again(&mut self, unit: &Ahead) {
         self.growth = self.growth.saturating_mul(2).min(MAX_GROWTH);
         if unit.rows.len() <= 1 {
-            let unit = self.start(unit.rows.clone(), unit.bytes, true);
+            let unit = self.start(unit.rows.clone(), unit.bytes, Attempt::Alone);
             return self.ahead.push_front(unit);
         }
         let half = unit.rows.len() / 2;
         for part in [half..unit.rows.len(), 0..half] {
-            let part = self.start(unit.rows.select(part), unit.bytes.div_ceil(2), false);
+            let part = self.start(unit.rows.select(part), unit.bytes.div_ceil(2), Attempt::Again);
             self.ahead.push_front(part);
         }
     }
@@ -322,15 +332,17 @@ impl Target {
     }
 
     /// What a unit may take: many of them are ahead, so all of the budget only if it is the one that is waited for.
-    fn budget(&self, alone: bool) -> DecodeBudget {
-        match alone {
-            true => self.budget,
-            false => DecodeBudget { constant: self.budget.constant.min(self.batch_bytes), ..self.budget },
+    fn budget(&self, attempt: Attempt) -> DecodeBudget {
+        match attempt {
+            Attempt::Alone => self.budget,
+            Attempt::First | Attempt::Again => {
+                DecodeBudget { constant: self.budget.constant.min(self.batch_bytes), ..self.budget }
+            }
         }
     }
 
     /// Reads and decodes one unit.
-    async fn unit(self: Arc<Self>, rows: Rows, estimated: u64, alone: bool) -> Result<Unit> {
+    async fn unit(self: Arc<Self>, rows: Rows, estimated: u64, attempt: Attempt) -> Result<Unit> {
         let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
         let path = self.source.path();
         let mut machines = Vec::with_capacity(self.fields.len());
@@ -338,18 +350,22 @@ impl Target {
             machines.push(field.load(&rows).map_err(|error| FileError::format(path, error))?);
         }
         let loaded = drive(Join::new(machines), &self.source).await?;
-        if estimated <= INLINE_BYTES {
-            return self.decode(&loaded, count, alone);
+        let budget = self.budget(attempt);
+        // What took more than was thought is no small matter, however few rows it has by now.
+        if attempt == Attempt::First
+            && let Some(unit) = decode_here(estimated, budget, |budget| self.decode(&loaded, count, budget))
+        {
+            return unit;
         }
         let target = Arc::clone(&self);
-        compute(path, move || target.decode(&loaded, count, alone)).await
+        compute(path, move || target.decode(&loaded, count, budget)).await
     }
 
-    fn decode(&self, loaded: &[Arc<dyn Loaded>], count: usize, alone: bool) -> Result<Unit> {
+    fn decode(&self, loaded: &[Arc<dyn Loaded>], count: usize, budget: DecodeBudget) -> Result<Unit> {
         let path = self.source.path();
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(loaded.len());
         let mut bytes = 0_u64;
-        let mut allowance = Allowance::new(self.budget(alone));
+        let mut allowance = Allowance::new(budget);
         for (field, loaded) in self.fields.iter().zip(loaded) {
             let array = loaded.decode(0..count as u64, &mut allowance);
             let array = array.map_err(|error| FileError::format(path, field.place(error)))?;

@@ -10,7 +10,7 @@ use lance_io::drive;
 
 use super::FileReader;
 use super::fields::OpenField;
-use crate::pool::{INLINE_BYTES, compute};
+use crate::pool::{compute, decode_here};
 use crate::{FileError, Result, Schema};
 
 impl FileReader {
@@ -22,8 +22,8 @@ impl FileReader {
     pub async fn take(&self, rows: &[u64], projection: &Schema) -> Result<RecordBatch> {
         let plan = self.plan_take(rows, projection)?;
         let taken = drive(plan, self.source()).await?;
-        if taken.bytes() <= INLINE_BYTES {
-            return taken.decode();
+        if let Some(batch) = taken.decode_here()? {
+            return Ok(batch);
         }
         compute(self.path(), move || taken.decode()).await
     }
@@ -119,13 +119,23 @@ impl Taken {
         self.bytes
     }
 
-    /// Decodes; pure CPU.
-    pub fn decode(self) -> Result<RecordBatch> {
+    /// Decodes; pure CPU, which a thread that drives I/O should not be kept from its work by.
+    pub fn decode(&self) -> Result<RecordBatch> {
+        self.decode_within(self.budget)
+    }
+
+    /// Decodes if that is faster than it is to reach another thread; none if it takes longer, which few bytes may do
+    /// too.
+    pub fn decode_here(&self) -> Result<Option<RecordBatch>> {
+        decode_here(self.bytes, self.budget, |budget| self.decode_within(budget)).transpose()
+    }
+
+    fn decode_within(&self, budget: DecodeBudget) -> Result<RecordBatch> {
         if self.count == 0 {
-            return Ok(RecordBatch::new_empty(self.schema));
+            return Ok(RecordBatch::new_empty(Arc::clone(&self.schema)));
         }
         let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.fields.len());
-        let mut allowance = Allowance::new(self.budget);
+        let mut allowance = Allowance::new(budget);
         for (field, loaded) in &self.fields {
             let array = loaded.decode(0..self.count as u64, &mut allowance);
             arrays.push(array.map_err(|error| FileError::format(&self.path, field.place(error)))?);

@@ -12,6 +12,7 @@ use super::regions;
 use super::targets::Columns;
 use crate::checksums::{read, read_table};
 use crate::describe::RegionKind;
+use crate::pool::compute_checks;
 
 /// The file is read in pieces of so many bytes.
 const PIECE: u64 = 4 << 20;
@@ -30,7 +31,8 @@ pub(super) async fn check(
     let regions = regions::regions(survey);
     check_complete(&table, own, &regions, columns, report);
     let kinds = regions.into_iter().collect();
-    Sweep { source, columns, kinds, own, table: &table }.run(survey.size, report).await;
+    let sweep = Sweep { table, own, next: 0, crc: Crc32c::default(), unreadable: false, gap: Gap::default() };
+    Checking { source, columns, kinds }.run(sweep, survey.size, report).await;
     true
 }
 
@@ -116,33 +118,19 @@ fn more(count: usize) -> String {
 }
 
 /// Reads a file from its start to its end.
-struct Sweep<'a> {
+struct Checking<'a> {
     source: &'a Arc<dyn ReadAt>,
     columns: &'a Columns,
     kinds: HashMap<Extent, RegionKind>,
-    /// Where the table lies.
-    own: Extent,
-    table: &'a Checksums,
 }
 
-/// How far a sweep came with the entry that it is in.
-#[derive(Default)]
-struct Progress {
-    crc: Crc32c,
-    /// Some of it could not be read.
-    unreadable: bool,
-}
-
-impl Sweep<'_> {
-    async fn run(&self, size: u64, report: &mut Report<'_>) {
-        if self.table.file_size != size {
-            let place = Place { bytes: Some(self.own), ..Place::default() };
-            let reason = format!("it is of a file of {} bytes, not {size}", self.table.file_size);
+impl Checking<'_> {
+    async fn run(&self, mut sweep: Sweep, size: u64, report: &mut Report<'_>) {
+        if sweep.table.file_size != size {
+            let place = Place { bytes: Some(sweep.own), ..Place::default() };
+            let reason = format!("it is of a file of {} bytes, not {size}", sweep.table.file_size);
             report.format(place, &FormatError::corrupt("checksum table", reason));
         }
-        let mut entries = self.table.entries.as_slice();
-        let mut progress = Progress::default();
-        let mut gap = Gap::default();
         let mut start = 0;
         while let Ok(piece) = Extent::between(start, start.saturating_add(PIECE).min(size))
             && !piece.is_empty()
@@ -152,63 +140,45 @@ impl Sweep<'_> {
                 Ok(bytes) => bytes.into_iter().next().unwrap_or_default(),
                 Err(error) => {
                     report.io(Place { bytes: Some(piece), ..Place::default() }, error);
-                    while let Some((entry, rest)) = entries.split_first()
-                        && entry.extent.end() <= piece.end()
-                    {
-                        entries = rest;
-                    }
-                    let cut = entries.first().is_some_and(|entry| entry.extent.offset() < piece.end());
-                    progress = Progress { unreadable: cut, ..Progress::default() };
+                    sweep.skip(piece);
                     continue;
                 }
             };
-            self.piece(piece, &bytes, &mut entries, &mut progress, &mut gap, report);
+            let look = move || {
+                let wrong = sweep.look_at(piece, &bytes);
+                Ok((sweep, wrong))
+            };
+            let wrong = match compute_checks(self.source.path(), piece.len(), look).await {
+                Ok((swept, wrong)) => {
+                    sweep = swept;
+                    wrong
+                }
+                // The runtime ends.
+                Err(error) => return report.io(Place::default(), error),
+            };
+            wrong.into_iter().for_each(|wrong| self.tell(wrong, report));
         }
-        gap.tell(report);
+        if let Some(gap) = sweep.gap.end() {
+            self.tell(gap, report);
+        }
     }
 
-    fn piece(
-        &self,
-        piece: Extent,
-        bytes: &[u8],
-        entries: &mut &[Checksum],
-        progress: &mut Progress,
-        gap: &mut Gap,
-        report: &mut Report<'_>,
-    ) {
-        let part = |from: u64, to: u64| {
-            let at = |position: u64| usize::try_from(position - piece.offset()).unwrap_or(usize::MAX);
-            bytes.get(at(from)..at(to)).unwrap_or_default()
-        };
-        let mut at = piece.offset();
-        while at < piece.end() {
-            let next = entries.first().map_or(u64::MAX, |entry| entry.extent.offset());
-            if at < next {
-                let end = next.min(piece.end());
-                if self.table.zeros_between {
-                    gap.look(at, part(at, end), self.own);
-                }
-                at = end;
-                continue;
-            }
-            gap.tell(report);
-            let Some((entry, rest)) = entries.split_first() else { break };
-            let end = entry.extent.end().min(piece.end());
-            progress.crc.add(part(at, end));
-            at = end;
-            if end == entry.extent.end() {
-                let done = std::mem::take(progress);
-                *entries = rest;
-                if !done.unreadable
-                    && let Err(error) = entry.check(done.crc.value())
-                {
-                    self.tell(entry, &error, report);
-                }
+    fn tell(&self, wrong: Wrong, report: &mut Report<'_>) {
+        match wrong {
+            Wrong::Entry(entry, error) => self.tell_entry(&entry, &error, report),
+            Wrong::Padding { position, byte, count } => {
+                let bytes = Extent::new(position, 1).ok();
+                let more = match count {
+                    1 => String::new(),
+                    count => format!(", and {} more are not", count - 1),
+                };
+                let reason = format!("padding is {byte:#04x}, where it was zero{more}");
+                report.problem(Place { bytes, ..Place::default() }, ProblemKind::Checksum, reason);
             }
         }
     }
 
-    fn tell(&self, entry: &Checksum, error: &FormatError, report: &mut Report<'_>) {
+    fn tell_entry(&self, entry: &Checksum, error: &FormatError, report: &mut Report<'_>) {
         let kind = self.kinds.get(&entry.extent);
         let place = kind.map(|kind| regions::place(*kind, self.columns)).unwrap_or_default();
         let what = kind.map_or_else(|| "something unknown".to_string(), ToString::to_string);
@@ -217,6 +187,79 @@ impl Sweep<'_> {
             error => error.to_string(),
         };
         report.problem(Place { bytes: Some(entry.extent), ..place }, ProblemKind::Checksum, reason);
+    }
+}
+
+/// Something that is not as it was written.
+enum Wrong {
+    Entry(Checksum, FormatError),
+    /// The first byte of a gap that is not zero, and how many there are.
+    Padding {
+        position: u64,
+        byte: u8,
+        count: u64,
+    },
+}
+
+/// How far the bytes of a file were compared with its table.
+struct Sweep {
+    table: Checksums,
+    /// Where the table lies.
+    own: Extent,
+    /// The entry that it is in or before.
+    next: usize,
+    /// Of that entry so far.
+    crc: Crc32c,
+    /// Some of that entry could not be read.
+    unreadable: bool,
+    gap: Gap,
+}
+
+impl Sweep {
+    /// Goes on over `piece`, which has these bytes.
+    fn look_at(&mut self, piece: Extent, bytes: &[u8]) -> Vec<Wrong> {
+        let part = |from: u64, to: u64| {
+            let at = |position: u64| usize::try_from(position - piece.offset()).unwrap_or(usize::MAX);
+            bytes.get(at(from)..at(to)).unwrap_or_default()
+        };
+        let mut wrong = vec![];
+        let mut at = piece.offset();
+        while at < piece.end() {
+            let entry = self.table.entries.get(self.next).copied();
+            let start = entry.map_or(u64::MAX, |entry| entry.extent.offset());
+            if at < start {
+                let end = start.min(piece.end());
+                if self.table.zeros_between {
+                    self.gap.look(at, part(at, end), self.own);
+                }
+                at = end;
+                continue;
+            }
+            wrong.extend(self.gap.end());
+            let Some(entry) = entry else { break };
+            let end = entry.extent.end().min(piece.end());
+            self.crc.add(part(at, end));
+            at = end;
+            if end == entry.extent.end() {
+                self.next += 1;
+                let crc = std::mem::take(&mut self.crc);
+                if !std::mem::take(&mut self.unreadable)
+                    && let Err(error) = entry.check(crc.value())
+                {
+                    wrong.push(Wrong::Entry(entry, error));
+                }
+            }
+        }
+        wrong
+    }
+
+    /// Goes on over `piece`, which could not be read.
+    fn skip(&mut self, piece: Extent) {
+        let rest = self.table.entries.get(self.next..).unwrap_or_default();
+        self.next += rest.iter().take_while(|entry| entry.extent.end() <= piece.end()).count();
+        let entry = self.table.entries.get(self.next);
+        self.unreadable = entry.is_some_and(|entry| entry.extent.offset() < piece.end());
+        self.crc = Crc32c::default();
     }
 }
 
@@ -239,15 +282,9 @@ impl Gap {
         }
     }
 
-    /// Says what was wrong since the last entry.
-    fn tell(&mut self, report: &mut Report<'_>) {
-        let Self { wrong: Some((position, byte)), count } = std::mem::take(self) else { return };
-        let bytes = Extent::new(position, 1).ok();
-        let more = match count {
-            1 => String::new(),
-            count => format!(", and {} more are not", count - 1),
-        };
-        let reason = format!("padding is {byte:#04x}, where it was zero{more}");
-        report.problem(Place { bytes, ..Place::default() }, ProblemKind::Checksum, reason);
+    /// What was wrong since the last entry.
+    fn end(&mut self) -> Option<Wrong> {
+        let Self { wrong, count } = std::mem::take(self);
+        wrong.map(|(position, byte)| Wrong::Padding { position, byte, count })
     }
 }

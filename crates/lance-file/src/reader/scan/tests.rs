@@ -1,7 +1,8 @@
 //! The plan of a scan, on fields that are made up.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
+use std::thread::ThreadId;
 
 use arrow_array::UInt64Array;
 use arrow_array::cast::AsArray;
@@ -19,8 +20,19 @@ use super::*;
 struct Numbers {
     rows: u64,
     cost: u64,
-    decoded: Arc<AtomicUsize>,
+    decoded: Arc<Decoded>,
     broken_from: u64,
+    most: usize,
+}
+
+/// What was decoded: rows, and on which thread.
+#[derive(Default)]
+struct Decoded(Mutex<Vec<(usize, ThreadId)>>);
+
+impl Decoded {
+    fn times(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
 }
 
 /// One byte is read for each load.
@@ -40,7 +52,12 @@ impl Machine for Load {
     }
 }
 
-struct LoadedNumbers(Vec<u64>, Arc<AtomicUsize>, u64);
+struct LoadedNumbers {
+    rows: Vec<u64>,
+    decoded: Arc<Decoded>,
+    broken_from: u64,
+    most: usize,
+}
 
 impl FieldReader for Numbers {
     fn rows(&self) -> u64 {
@@ -65,20 +82,28 @@ impl FieldReader for Numbers {
         rows: &Rows,
         _: Option<Arc<[u32]>>,
     ) -> Result<Box<dyn Machine<Output = Arc<dyn Loaded>>>, FormatError> {
-        let loaded = LoadedNumbers(rows.iter().collect(), Arc::clone(&self.decoded), self.broken_from);
+        let loaded = LoadedNumbers {
+            rows: rows.iter().collect(),
+            decoded: Arc::clone(&self.decoded),
+            broken_from: self.broken_from,
+            most: self.most,
+        };
         Ok(Box::new(Load(Some(Arc::new(loaded)), false)))
     }
 }
 
 impl Loaded for LoadedNumbers {
     fn rows(&self) -> u64 {
-        self.0.len() as u64
+        self.rows.len() as u64
     }
 
     fn decode(&self, part: Range<u64>, _: &mut Allowance) -> Result<ArrayRef, FormatError> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        let part = &self.0[part.start as usize..part.end as usize];
-        if part.iter().any(|row| *row >= self.2) {
+        let part = &self.rows[part.start as usize..part.end as usize];
+        self.decoded.0.lock().unwrap().push((part.len(), std::thread::current().id()));
+        if part.len() > self.most {
+            return Err(FormatError::OverBudget { what: "values".into(), needed: 2, allowed: 1 });
+        }
+        if part.iter().any(|row| *row >= self.broken_from) {
             return Err(FormatError::corrupt("page 3", "it is made up"));
         }
         Ok(Arc::new(UInt64Array::from(part.to_vec())))
@@ -86,7 +111,7 @@ impl Loaded for LoadedNumbers {
 }
 
 struct Setup {
-    decoded: Arc<AtomicUsize>,
+    decoded: Arc<Decoded>,
     counting: Arc<Counting>,
     stream: BatchStream,
 }
@@ -98,6 +123,8 @@ struct Plan {
     batch_bytes: u64,
     read_ahead: u64,
     broken_from: u64,
+    /// So many rows are decoded at once, and no more.
+    most: usize,
 }
 
 impl Default for Plan {
@@ -109,12 +136,13 @@ impl Default for Plan {
             batch_bytes: 32 << 20,
             read_ahead: 64 << 20,
             broken_from: u64::MAX,
+            most: usize::MAX,
         }
     }
 }
 
 fn setup(plan: Plan) -> Setup {
-    let decoded = Arc::new(AtomicUsize::new(0));
+    let decoded = Arc::new(Decoded::default());
     let file = Arc::new(MemoryFile::new("made.lance", Bytes::from_static(b"x")));
     let counting = Arc::new(Counting::new(file));
     let schema = ArrowSchema::new(vec![ArrowField::new("n", DataType::UInt64, true)]);
@@ -123,6 +151,7 @@ fn setup(plan: Plan) -> Setup {
         cost: plan.cost,
         decoded: Arc::clone(&decoded),
         broken_from: plan.broken_from,
+        most: plan.most,
     });
     let target = Target {
         budget: DecodeBudget::default(),
@@ -161,7 +190,7 @@ async fn a_unit_is_decoded_once_for_many_batches() {
     let wide = setup(Plan { batch_rows: 10, cost: 1 << 10, ..Plan::default() });
     let (sizes, _) = collect(wide.stream).await;
     assert_eq!(sizes.len(), 10_000);
-    assert_eq!(wide.decoded.load(Ordering::Relaxed), 100_000_usize.div_ceil(8200));
+    assert_eq!(wide.decoded.times(), 100_000_usize.div_ceil(8200));
     assert_eq!(wide.counting.requests(), 13);
 }
 
@@ -232,4 +261,25 @@ async fn no_rows_no_batches() {
     let setup = setup(Plan { rows: Rows::default(), ..Plan::default() });
     assert_eq!(collect(setup.stream).await.0.len(), 0);
     assert_eq!(setup.counting.requests(), 0);
+}
+
+/// Small units are decoded where they were read; what turns out to be more goes elsewhere, whatever was thought of it.
+#[tokio::test]
+async fn units_that_take_more_than_was_thought_are_decoded_elsewhere() {
+    let small = setup(Plan { rows: Rows::range(0..100), ..Plan::default() });
+    collect(small.stream).await;
+    let here = std::thread::current().id();
+    assert_eq!(*small.decoded.0.lock().unwrap(), [(100, here)]);
+    for most in [1, 7, 64] {
+        let wrong = setup(Plan { rows: Rows::range(0..100), most, ..Plan::default() });
+        assert_eq!(collect(wrong.stream).await.1, (0..100).collect::<Vec<_>>());
+        let decoded = wrong.decoded.0.lock().unwrap();
+        // The first time, with little to lose.
+        assert_eq!(decoded[0], (100, here));
+        assert!(decoded[1..].iter().all(|(_, thread)| *thread != here), "{decoded:?}");
+    }
+    // A single row, with all of the budget.
+    let hopeless = setup(Plan { rows: Rows::range(0..10), most: 0, ..Plan::default() });
+    assert!(hopeless.stream.try_collect::<Vec<_>>().await.unwrap_err().is_over_budget());
+    assert!(hopeless.decoded.0.lock().unwrap()[1..].iter().all(|(_, thread)| *thread != here));
 }
