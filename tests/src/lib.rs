@@ -21,6 +21,7 @@ pub mod same;
 pub mod sizes;
 pub mod stream;
 pub mod theirs;
+pub mod trial;
 pub mod types;
 pub mod verified;
 

@@ -8,19 +8,17 @@ use arrow_array::types::ArrowDictionaryKeyType;
 use arrow_array::types::{Int8Type, Int16Type};
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeBinaryArray, FixedSizeListArray, Float32Array,
-    Int32Array, Int64Array, LargeStringArray, ListArray, PrimitiveArray, RecordBatch, StringArray,
-    StructArray, UInt8Array, new_empty_array,
+    Int16Array, Int32Array, Int64Array, LargeStringArray, ListArray, PrimitiveArray, RecordBatch,
+    StringArray, StructArray, UInt8Array, new_empty_array,
 };
 use arrow_buffer::{ArrowNativeType, NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Schema};
 use demilance_tests::draw::{Draw, Nulls, Texture};
-use demilance_tests::oracle::Oracle;
+use demilance_tests::ours;
 use demilance_tests::ours::Shape;
-use demilance_tests::theirs::{self, Written};
+use demilance_tests::trial::{self, Trial};
 use demilance_tests::types::{columns_of, list};
-use demilance_tests::{ours, same};
 use lance_file::Version;
-use lance_io::Store;
 
 /// One column in batches.
 struct Case {
@@ -50,10 +48,7 @@ fn version_2_2() {
 }
 
 fn check(version: Version) {
-    let place = tempfile::tempdir().unwrap();
-    let store = Store::local(place.path());
     let mut draw = Draw::new(41);
-    let (mut files, mut wrong) = (vec![], vec![]);
     let mut cases = vec![];
     cases.extend(counts());
     cases.extend(widths());
@@ -62,39 +57,15 @@ fn check(version: Version) {
     cases.extend(levels());
     cases.extend(long_rows());
     cases.extend(dictionaries());
+    cases.extend(dictionaries_of_one());
     cases.extend(fixed_size_lists());
     cases.extend(emptiness());
     cases.extend(slices(&mut draw, version));
-    for (index, case) in cases.into_iter().enumerate() {
-        let field = Field::new("x", case.batches[0].data_type().clone(), true);
-        let schema = Arc::new(Schema::new(vec![field]));
-        let batches = case.batches.into_iter();
-        let batches: Vec<_> =
-            batches.map(|array| RecordBatch::try_new(Arc::clone(&schema), vec![array]).unwrap()).collect();
+    let trials = cases.into_iter().map(|case| {
         let shape = Shape { page_bytes: case.page_bytes, ..Shape::of(version) };
-        let name = format!("{index}.lance");
-        let expected = same::whole(&schema, &batches).unwrap();
-        let mut rows = draw.rows(expected.num_rows() as u64, 30);
-        rows.extend(expected.num_rows().checked_sub(1).map(|last| last as u64));
-        let found = ours::run(async {
-            if let Err(error) = ours::write_file(&store, &name, &schema, &batches, shape).await {
-                return vec![format!("writing: {error}")];
-            }
-            match ours::open_path(&place.path().join(&name)).await {
-                Ok(file) => ours::compare(&file, &schema, &batches, &rows).await,
-                Err(error) => vec![error],
-            }
-        });
-        wrong.extend(found.into_iter().map(|error| format!("{version} {}: {error}", case.name)));
-        rows.sort_unstable();
-        rows.dedup();
-        let what = format!("{version} {}", case.name);
-        files.push(Written { what, lance: place.path().join(&name), expected, rows });
-    }
-    if let Some(oracle) = Oracle::find("reading our files with the reference") {
-        wrong.extend(theirs::compare(&oracle, &files, place.path()));
-    }
-    ours::none_wrong(wrong);
+        Trial::of_column(format!("{version} {}", case.name), case.batches, shape)
+    });
+    ours::none_wrong(trial::wrong(trials.collect(), &mut draw));
 }
 
 /// Numbers that no codec makes smaller.
@@ -258,6 +229,27 @@ fn dictionaries() -> Vec<Case> {
         Case { name: "large dictionaries".into(), batches: shorts, page_bytes: 8 << 20 },
         Case { name: "changing dictionaries in lists".into(), batches: lists.collect(), page_bytes: 8 << 20 },
     ]
+}
+
+/// Dictionaries of one number over and over, which packs to no bit: as one vector, as several, and of each width.
+fn dictionaries_of_one() -> Vec<Case> {
+    let mut cases = vec![];
+    for items in [1, 2, 1000, 1024, 1025, 5000, 70_000] {
+        let keys = || Int32Array::from_iter((0..300).map(|row| (row % 7 != 3).then_some(row % items as i32)));
+        for (number, words) in [(0, "zeros"), (1, "ones")] {
+            let values: [ArrayRef; 4] = [
+                Arc::new(UInt8Array::from(vec![number as u8; items])),
+                Arc::new(Int16Array::from(vec![number; items])),
+                Arc::new(Int32Array::from(vec![i32::from(number); items])),
+                Arc::new(Int64Array::from(vec![i64::from(number); items])),
+            ];
+            for values in values {
+                let name = format!("{items} {words} of {} in a dictionary", values.data_type());
+                cases.push(case(name, DictionaryArray::new(keys(), values)));
+            }
+        }
+    }
+    cases
 }
 
 fn fixed_size_lists() -> Vec<Case> {

@@ -67,7 +67,8 @@ pub(super) fn encode(items: &Block, settings: &Settings, rules: &Rules) -> Resul
 fn packed<T: Word>(bytes: &[u8]) -> Option<Encoded> {
     let mut values = vec![T::default(); bytes.len() / (T::BITS / 8)];
     T::read(bytes, &mut values);
-    let width = T::width(&values);
+    // A block without bytes would not tell how many numbers it has.
+    let width = T::width(&values).max(1);
     if width == T::BITS {
         return None;
     }
@@ -97,11 +98,13 @@ mod tests {
 
     #[test]
     fn items_come_back() {
-        let arrays: [(ArrayRef, &str); 8] = [
+        let arrays: [(ArrayRef, &str); 10] = [
             (Arc::new(StringArray::from(vec!["a", "", "bcd"])), "variable"),
             (Arc::new(StringArray::from(vec!["a long one"; 50])), "general"),
             (Arc::new(Int64Array::from_iter_values(0..300)), "inline-bitpacking"),
             (Arc::new(Int64Array::from_iter_values((0..3000).map(|at| at * at))), "out-of-line-bitpacking"),
+            (Arc::new(Int64Array::from(vec![0; 300])), "general"),
+            (Arc::new(Int64Array::from(vec![0; 70_000])), "general"),
             (Arc::new(Int64Array::from(vec![-1, 1])), "flat"),
             (Arc::new(UInt8Array::from(vec![1, 2, 3])), "flat"),
             (Arc::new(Float32Array::from(vec![-1.5; 1000])), "general"),
