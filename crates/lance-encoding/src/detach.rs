@@ -51,8 +51,11 @@ fn detach_members(structs: &StructArray) -> Option<StructArray> {
     StructArray::try_new_with_length(structs.fields().clone(), columns, nulls, structs.len()).ok()
 }
 
-/// The memory of the values of `array`.
+/// The memory of the values of `array`, of keys without the dictionary that they share.
 pub(crate) fn used(array: &ArrayRef) -> usize {
+    if let Some(dictionary) = array.as_any_dictionary_opt() {
+        return dictionary.keys().to_data().get_slice_memory_size().unwrap_or(usize::MAX);
+    }
     if let Some(list) = array.as_list_opt::<i32>() {
         return used_by_items(list.offsets(), |first, len| list.values().slice(first, len));
     }
@@ -83,11 +86,15 @@ const fn is_wasteful(used: usize, kept: usize) -> bool {
     kept > SMALL && kept / 2 > used
 }
 
-/// The largest memory that any buffer of `data` lies in.
+/// The largest memory that any buffer of `data` lies in, but for dictionaries.
 fn largest(data: &ArrayData) -> usize {
     let own = data.buffers().iter().map(|buffer| buffer.capacity());
     let nulls = data.nulls().map(|nulls| nulls.buffer().capacity());
-    own.chain(nulls).chain(data.child_data().iter().map(largest)).max().unwrap_or(0)
+    let children = match data.data_type() {
+        DataType::Dictionary(..) => &[],
+        _ => data.child_data(),
+    };
+    own.chain(nulls).chain(children.iter().map(largest)).max().unwrap_or(0)
 }
 
 #[cfg(test)]

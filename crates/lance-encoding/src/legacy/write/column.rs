@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, new_empty_array};
 use arrow_schema::{DataType, Field};
 use lance_footer::{FormatError, Result};
@@ -70,12 +71,30 @@ impl ColumnWriter {
         if let Some(packed) = &self.leaf.packed {
             packed.check(array).map_err(|error| at_member(error, &self.leaf.name))?;
         }
-        self.bytes += used(array) as u64;
-        self.pending.push(Arc::clone(array));
+        let array = self.counted(array);
+        self.pending.push(array);
         if self.bytes > self.page_bytes {
             self.flush(jobs);
         }
         Ok(())
+    }
+
+    /// Counts the bytes that a page has more with `array`: also those of its dictionary, if that is not the page's first.
+    /// Where the dictionary is like the last one, gives the array with that one, so that the page gets one of them.
+    fn counted(&mut self, array: &ArrayRef) -> ArrayRef {
+        self.bytes += used(array) as u64;
+        let items = |array: &ArrayRef| array.as_any_dictionary_opt().map(|array| Arc::clone(array.values()));
+        let (Some(own), Some(last)) = (items(array), self.pending.last().and_then(items)) else {
+            return Arc::clone(array);
+        };
+        if Arc::ptr_eq(&own, &last) {
+            return Arc::clone(array);
+        }
+        if *own == *last {
+            return array.as_any_dictionary().with_values(last);
+        }
+        self.bytes += used(&own) as u64;
+        Arc::clone(array)
     }
 
     /// Makes a page of what is pending, if there is any.

@@ -12,14 +12,35 @@ use super::values::{Buffers, encoding, flat, no_nulls, values};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::{self as proto, ArrayEncoding};
 
-/// `arrays` as those of pages, each with one dictionary: one if their dictionaries together do not have more items
-/// than keys can name, else all apart.
+/// `arrays` as those of pages, each with one dictionary: one if keys can name what their dictionaries have together, and
+/// null if there are nulls, else all apart.
 pub(super) fn join(arrays: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
     let parts: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
-    if let Ok(one) = arrow_select::concat::concat(&parts) {
-        return Ok(vec![vec![one]]);
+    match arrow_select::concat::concat(&parts) {
+        Ok(one) if place_of_null(&one).is_ok() => Ok(vec![vec![one]]),
+        _ => Ok(arrays.iter().map(|array| vec![Arc::clone(array)]).collect()),
     }
-    Ok(arrays.iter().map(|array| vec![Arc::clone(array)]).collect())
+}
+
+/// The item that is null for the sake of the nulls of `array`, as a number that keys can have: one that there is, or the
+/// one after all that there are; none if there are no nulls.
+fn place_of_null(array: &ArrayRef) -> Result<Option<usize>> {
+    let (DataType::Dictionary(key, _), Some(dictionary)) = (array.data_type(), array.as_any_dictionary_opt())
+    else {
+        return Ok(None);
+    };
+    if array.logical_null_count() == 0 {
+        return Ok(None);
+    }
+    let items = dictionary.values();
+    let absent = items.logical_nulls().and_then(|nulls| nulls.iter().position(|valid| !valid));
+    match absent.unwrap_or(items.len()) {
+        null if null as u64 <= largest(key) => Ok(Some(null)),
+        _ => {
+            let reason = format!("a null beside {} values, of which keys of {key} name no more", items.len());
+            Err(FormatError::unsupported(reason))
+        }
+    }
 }
 
 /// The only one of `arrays`.
@@ -32,27 +53,17 @@ pub(super) fn encode(arrays: &[ArrayRef], buffers: &mut Buffers) -> Result<Array
         return Err(unknown());
     };
     let width = key.primitive_width().unwrap_or(8);
+    let null = place_of_null(array)?;
     let mut items = Arc::clone(dictionary.values());
     // With an empty dictionary all keys are null.
     let mut keys = match items.is_empty() {
         true => vec![0; array.len()],
         false => dictionary.normalized_keys(),
     };
-    if let Some(nulls) = array.logical_nulls().filter(|nulls| nulls.null_count() > 0) {
-        let absent = items.logical_nulls().and_then(|nulls| nulls.iter().position(|valid| !valid));
-        let null = match absent {
-            Some(null) => null,
-            None => {
-                let null: &dyn Array = &new_null_array(value, 1);
-                let more = arrow_select::concat::concat(&[items.as_ref(), null]);
-                items = more.map_err(|error| FormatError::unsupported(error.to_string()))?;
-                items.len() - 1
-            }
-        };
-        if null as u64 > largest(key) {
-            let reason =
-                format!("a null beside {} values, of which keys of {key} name no more", items.len() - 1);
-            return Err(FormatError::unsupported(reason));
+    if let (Some(null), Some(nulls)) = (null, array.logical_nulls()) {
+        if null == items.len() {
+            let more = arrow_select::concat::concat(&[items.as_ref(), &new_null_array(value, 1)]);
+            items = more.map_err(|error| FormatError::unsupported(error.to_string()))?;
         }
         for (key, valid) in keys.iter_mut().zip(&nulls) {
             if !valid {

@@ -224,6 +224,15 @@ fn dictionaries_become_one() {
     };
     let (columns, _) = written(&field, &[many(0), many(100)], &options(1 << 20)).unwrap();
     assert_eq!(columns[0].pages.iter().map(|page| page.length).collect::<Vec<_>>(), [100, 100]);
+    // So are those that leave no key for null.
+    let half = |start: i32, null: bool| {
+        let values: Vec<_> = (start..start + 64).map(|at| at.to_string()).collect();
+        let keys = (0..64).map(Some).chain(null.then_some(None)).collect();
+        dictionary(keys, &values.iter().map(|text| Some(text.as_str())).collect::<Vec<_>>())
+    };
+    assert_eq!(check(&field, &[half(0, false), half(64, false)], &options(1 << 20)), [one(name, 128)]);
+    let (columns, _) = written(&field, &[half(0, false), half(64, true)], &options(1 << 20)).unwrap();
+    assert_eq!(columns[0].pages.iter().map(|page| page.length).collect::<Vec<_>>(), [64, 65]);
 
     let full: Vec<_> = (0..128).map(|at| at.to_string()).collect();
     let full: Vec<_> = full.iter().map(|text| Some(text.as_str())).collect();
@@ -240,6 +249,32 @@ fn dictionaries_become_one() {
     let pages = check(&super::tests::field(ints.data_type().clone()), &[Arc::new(ints)], &options(1000));
     let name = "dictionary(indices: no-nulls(flat), dictionary: some-nulls(validity: flat, flat))";
     assert_eq!(pages, [one(name, 2)]);
+}
+
+#[test]
+fn a_dictionary_is_in_no_more_pages_than_keys_need() {
+    let words =
+        || -> ArrayRef { Arc::new(StringArray::from_iter_values((0..1000).map(|at| format!("word {at}")))) };
+    let of = |words: &ArrayRef, keys: std::ops::Range<i32>| -> ArrayRef {
+        let keys = Int32Array::from_iter_values(keys.map(|at| at % 1000));
+        Arc::new(DictionaryArray::<Int32Type>::new(keys, Arc::clone(words)))
+    };
+    let shared = words();
+    let lengths = |arrays: &[ArrayRef]| {
+        let field = field(arrays[0].data_type().clone());
+        let pages = check(&field, arrays, &options(4000));
+        pages[0].iter().map(|page| page.1).collect::<Vec<_>>()
+    };
+    // Items are 8 kB, keys 4 bytes.
+    assert_eq!(lengths(&[of(&shared, 0..900)]), [900]);
+    assert_eq!(lengths(&[of(&shared, 0..300), of(&shared, 300..600), of(&words(), 600..900)]), [900]);
+    assert_eq!(lengths(&[of(&shared, 0..600), of(&shared, 0..600), of(&shared, 0..600)]), [1200, 600]);
+    // Others make a page full.
+    let others: ArrayRef = Arc::new(StringArray::from_iter_values((0..1000).map(|at| format!("other {at}"))));
+    assert_eq!(lengths(&[of(&shared, 0..9), of(&others, 0..9), of(&others, 0..9)]), [18, 9]);
+    let lists = list(&[2; 300], of(&shared, 0..600), &[true; 300]);
+    let pages = check(&field(lists.data_type().clone()), &[lists], &options(4000));
+    assert_eq!(pages[1].len(), 1, "{pages:?}");
 }
 
 fn list(lengths: &[usize], items: ArrayRef, valid: &[bool]) -> ArrayRef {
