@@ -9,6 +9,10 @@ impl Schema {
     /// An error that names the first field which files of `version` cannot hold, and why.
     pub fn check_storable(&self, version: Version) -> Result<(), FormatError> {
         self.fields.iter().try_for_each(|field| check(field, &field.name, version))?;
+        if version > Version::V2_0 {
+            let mut empty = None;
+            self.fields.iter().try_for_each(|field| check_empty(field, &field.name, version, &mut empty))?;
+        }
         self.check_slots()
     }
 
@@ -37,6 +41,31 @@ fn slots(field: &Field) -> u64 {
         // No such list is below lists and maps.
         _ => 1,
     }
+}
+
+/// An error if `field`, whose path is `path`, has values and a struct without members comes before: the reference takes the
+/// column of that struct for the one after it. `empty` is the path of the last such struct.
+fn check_empty(
+    field: &Field,
+    path: &str,
+    version: Version,
+    empty: &mut Option<String>,
+) -> Result<(), FormatError> {
+    match &field.logical_type {
+        LogicalType::Struct if field.children.is_empty() => *empty = Some(path.into()),
+        LogicalType::Leaf(DataType::Null) => {}
+        _ if field.children.is_empty() => {
+            if let Some(empty) = empty {
+                return Err(FormatError::unsupported(format!(
+                    "field {empty} in file version {version}: a struct without members before the values of {path}, \
+                     which the reference then cannot read; put it last"
+                )));
+            }
+        }
+        _ => {}
+    }
+    let mut children = field.children.iter();
+    children.try_for_each(|child| check_empty(child, &format!("{path}.{}", child.name), version, empty))
 }
 
 fn check(field: &Field, path: &str, version: Version) -> Result<(), FormatError> {
