@@ -6,60 +6,126 @@
 //!        └───────────────────────────── somebody was first: wait ◀─────────────────────────────┘
 //! ```
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
 use lance_io::{IoError, Store};
 use prost::Message;
 use rand::RngExt;
 use uuid::Uuid;
 
+use crate::deletion;
 use crate::manifest::latest::{self, Found};
 use crate::manifest::{Naming, flags, names};
-use crate::ops::{Operation, Rebase};
+use crate::operation::{self, Operation, Verdict};
+use crate::place::Places;
 use crate::proto::Transaction;
+use crate::table::CONCURRENT;
 use crate::{Manifest, Result, TableError};
 
-/// How often a commit is tried.
-const ATTEMPTS: u32 = 20;
+mod again;
 
-/// How long a commit is tried, once there was somebody else.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) use again::again;
 
 /// The directory of transaction files.
 const TRANSACTIONS: &str = "_transactions";
 
-/// Commits `operation`, which was made from version `read`; 0 to make a new table.
-pub(crate) async fn commit(store: &Store, read: u64, operation: Operation) -> Result<Found> {
+/// How a commit goes about other writers, and what it says of itself.
+///
+/// A commit is tried again when another writer was first, on top of what that one did. If the two do not go together,
+/// but the operation can be worked out anew, that is done; otherwise it is a [`TableError::Conflict`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitOptions {
+    /// How often the same operation is tried.
+    pub attempts: u32,
+    /// How often it is worked out anew from the latest version.
+    pub retries: u32,
+    /// How long all that may take, from when another writer was first.
+    pub patience: Duration,
+    /// Key-value pairs that the transaction keeps. Other software shows the one with the key
+    /// [`CommitOptions::MESSAGE`] as what the commit is about.
+    pub properties: BTreeMap<String, String>,
+}
+
+impl CommitOptions {
+    /// The key of [`Self::properties`] that has a message.
+    pub const MESSAGE: &str = "__lance_commit_message";
+
+    /// The default options, with a message.
+    #[must_use]
+    pub fn with_message(message: impl Into<String>) -> Self {
+        let properties = BTreeMap::from([(Self::MESSAGE.to_string(), message.into())]);
+        Self { properties, ..Self::default() }
+    }
+}
+
+impl Default for CommitOptions {
+    fn default() -> Self {
+        Self { attempts: 20, retries: 10, patience: Duration::from_secs(30), properties: BTreeMap::new() }
+    }
+}
+
+/// Commits `operation`, which was made from version `read`; 0 to make a new table. `files` are the ones that were
+/// written for it: they are removed if it fails.
+pub(crate) async fn commit(
+    store: &Store,
+    read: u64,
+    operation: Operation,
+    options: &CommitOptions,
+    mut files: Vec<String>,
+) -> Result<Found> {
+    let committed = attempts(store, read, operation, options, &mut files).await;
+    if let Err(error) = &committed {
+        abandon(store, files, error).await;
+    }
+    committed
+}
+
+/// Removes the `files` of an operation that ended in `error`, as far as that is possible.
+pub(crate) async fn abandon(store: &Store, files: Vec<String>, error: &TableError) {
+    // They may be part of a version.
+    if matches!(error, TableError::UnknownOutcome { .. }) {
+        return;
+    }
+    let removed = files.into_iter().map(|file| async move {
+        let _ = store.delete(&file).await;
+    });
+    stream::iter(removed).buffer_unordered(CONCURRENT).collect::<()>().await;
+}
+
+async fn attempts(
+    store: &Store,
+    read: u64,
+    mut operation: Operation,
+    options: &CommitOptions,
+    files: &mut Vec<String>,
+) -> Result<Found> {
     let started = Instant::now();
     let uuid = Uuid::new_v4().to_string();
-    let (mut operation, mut checked) = (operation, read);
+    let mut checked = read;
     let mut slot = Duration::ZERO;
-    for attempt in 0..ATTEMPTS {
+    for attempt in 0..options.attempts {
         let began = Instant::now();
         let previous = predecessor(store, read).await?;
         if let Some(previous) = &previous {
-            operation = rebase(store, operation, checked, previous).await?;
+            rebase(store, &mut operation, checked, previous, files).await?;
             checked = previous.manifest.version();
         }
-        if let Some(found) = publish(store, previous.as_ref(), &operation, &uuid).await? {
+        if let Some(found) = publish(store, previous.as_ref(), &operation, &uuid, options).await? {
             write_hint(store, found.manifest.version()).await;
             return Ok(found);
         }
         if attempt == 0 {
             slot = began.elapsed().mul_f64(1.1);
         }
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > options.patience {
             break;
         }
-        wait(slot, attempt).await;
+        wait(slot, attempt, options.patience).await;
     }
-    Err(TableError::Conflict {
-        location: store.location(""),
-        version: checked.saturating_add(1),
-        reason: format!("too much write contention: gave up after {:.1?}", started.elapsed()),
-        retryable: true,
-    })
+    Err(TableError::Contention { location: store.location(""), took: started.elapsed() })
 }
 
 /// The latest version, which a commit that read version `read` is to follow.
@@ -71,33 +137,83 @@ async fn predecessor(store: &Store, read: u64) -> Result<Option<Found>> {
             found.check_writable()?;
             Ok(Some(found))
         }
-        _ => Err(TableError::NotFound { location: store.location(""), what: format!("version {read}") }),
+        _ => Err(TableError::not_found(store, format!("version {read}"))),
     }
 }
 
-/// `operation` after all that was committed after version `checked` and up to `latest`.
-async fn rebase(store: &Store, mut operation: Operation, checked: u64, latest: &Found) -> Result<Operation> {
+/// Sees that `operation` holds after all that was committed after version `checked` and up to `latest`.
+async fn rebase(
+    store: &Store,
+    operation: &mut Operation,
+    checked: u64,
+    latest: &Found,
+    files: &mut Vec<String>,
+) -> Result<()> {
     let last = latest.manifest.version();
-    for version in checked.saturating_add(1)..=last {
-        let read;
-        let manifest = if version == last {
-            &latest.manifest
-        } else {
-            read = latest::read(store, version, latest.naming).await?.manifest;
-            &read
-        };
-        let theirs = transaction_of(store, manifest).await?.and_then(|theirs| theirs.operation);
+    let ours = operation::name(Some(&operation.to_proto()));
+    let transactions = (checked.saturating_add(1)..=last).map(|version| async move {
+        if version == last {
+            return transaction_of(store, &latest.manifest).await;
+        }
+        let manifest = latest::read(store, version, latest.naming).await?.manifest;
+        transaction_of(store, &manifest).await
+    });
+    let mut transactions = stream::iter(transactions).buffered(CONCURRENT);
+    let (mut version, mut theirs) = (checked, "delete");
+    while let Some(transaction) = transactions.try_next().await? {
+        version = version.saturating_add(1);
+        let other = transaction.and_then(|transaction| transaction.operation);
         let conflict = |reason: &str, retryable| {
+            let theirs = operation::name(other.as_ref());
             let (location, reason) = (store.location(""), reason.to_string());
-            Err(TableError::Conflict { location, version, reason, retryable })
+            Err(TableError::Conflict { location, version, ours, theirs, reason, retryable })
         };
-        operation = match operation.rebase(theirs.as_ref()) {
-            Rebase::Keep(operation) => operation,
-            Rebase::Retry(reason) => return conflict(reason, true),
-            Rebase::Conflict(reason) => return conflict(reason, false),
-        };
+        match operation.check(other.as_ref()) {
+            Verdict::Keep => {}
+            Verdict::Retry(reason) => return conflict(reason, true),
+            Verdict::Conflict(reason) => return conflict(reason, false),
+        }
+        theirs = operation::name(other.as_ref());
     }
-    Ok(operation)
+    if last > checked
+        && let Err(reason) = catch_up(store, operation, latest, files).await?
+    {
+        let location = store.location("");
+        return Err(TableError::Conflict { location, version, ours, theirs, reason, retryable: true });
+    }
+    Ok(())
+}
+
+/// Puts the rows that `operation` deletes together with those that others deleted meanwhile; the inner error says why that
+/// cannot be done.
+async fn catch_up(
+    store: &Store,
+    operation: &mut Operation,
+    latest: &Found,
+    files: &mut Vec<String>,
+) -> Result<Result<(), String>> {
+    let Some(rows) = operation.deleted_rows() else { return Ok(Ok(())) };
+    let places = Places::new(store.clone(), latest.manifest.message.base_paths.clone());
+    let current = latest.manifest.message.fragments.iter().map(|fragment| (fragment.id, fragment));
+    let current = current.collect::<BTreeMap<_, _>>();
+    for deleted in rows.iter_mut() {
+        let id = deleted.fragment.id;
+        let Some(now) = current.get(&id) else { return Ok(Err(format!("fragment {id} is gone"))) };
+        if now.deletion_file != deleted.fragment.deletion_file {
+            // Files of columns that were dropped are gone; those that are left must be as they were.
+            if now.files.iter().any(|file| !deleted.fragment.files.contains(file)) {
+                return Ok(Err(format!("values of fragment {id} were rewritten")));
+            }
+            let mut all = deletion::read(&places, now).await?;
+            if !all.is_disjoint(&deleted.rows) {
+                return Ok(Err(format!("some of the same rows of fragment {id} were deleted")));
+            }
+            all |= &deleted.rows;
+            deleted.file = deletion::write(store, now, latest.manifest.version(), &all, files).await?;
+        }
+        deleted.fragment = (*now).clone();
+    }
+    Ok(Ok(()))
 }
 
 /// What made the version of `manifest`; none if that is not known or cannot be understood.
@@ -122,17 +238,18 @@ async fn publish(
     previous: Option<&Found>,
     operation: &Operation,
     uuid: &str,
+    options: &CommitOptions,
 ) -> Result<Option<Found>> {
     let naming = previous.map_or(Naming::default(), |previous| previous.naming);
     let before = previous.map(|previous| &previous.manifest);
     let read_version = before.map_or(0, Manifest::version);
-    let location = || store.location(&naming.path(read_version.saturating_add(1)));
-    let mut next =
-        operation.apply(before, SystemTime::now()).map_err(|error| TableError::format(location(), error))?;
+    let next = operation.apply(before, SystemTime::now());
+    let mut next = next.map_err(|error| TableError::format(store.location(""), error))?;
     let transaction = Transaction {
         read_version,
         uuid: uuid.to_string(),
         operation: Some(operation.to_proto()),
+        transaction_properties: options.properties.clone(),
         ..Default::default()
     };
 
@@ -143,10 +260,9 @@ async fn publish(
         next.message.transaction_file = format!("{read_version}-{uuid}.txn");
     }
     next.transaction = Some(transaction);
-    let bytes = next.to_file().map_err(|error| TableError::format(location(), error))?;
-
-    let version = next.version();
-    let found = Found { manifest: next, naming, location: location() };
+    let (version, location) = (next.version(), store.location(&naming.path(next.version())));
+    let bytes = next.to_file().map_err(|error| TableError::format(&location, error))?;
+    let found = Found { manifest: next, naming, location };
     let error = match store.put_if_absent(&naming.path(version), bytes).await {
         Ok(()) => return Ok(Some(found)),
         Err(error) => error,
@@ -191,9 +307,9 @@ async fn write_hint(store: &Store, version: u64) {
 }
 
 /// Waits a random number of slots, more of them with each attempt, so that writers get out of step.
-async fn wait(slot: Duration, attempt: u32) {
+async fn wait(slot: Duration, attempt: u32, patience: Duration) {
     let slots = (4_u32 << attempt.min(5)).min(128);
-    let pause = slot.saturating_mul(rand::rng().random_range(0..slots)).min(PATIENCE / 6);
+    let pause = slot.saturating_mul(rand::rng().random_range(0..slots)).min(patience / 6);
     if pause.is_zero() {
         return;
     }

@@ -6,10 +6,14 @@
 
 use arrow_ipc::{CompressionType, MetadataVersion, Type, root_as_footer, root_as_message};
 use lance_footer::{Cursor, FormatError, Result, Rows};
+use lance_io::Store;
 use roaring::RoaringBitmap;
 
+use crate::TableError;
+use crate::place::Places;
 use crate::proto::deletion_file::DeletionFileType;
 use crate::proto::{DataFragment, DeletionFile};
+use crate::slot::missing;
 
 const SECTION: &str = "deletion file";
 
@@ -20,6 +24,45 @@ pub(crate) fn path(fragment: u64, file: &DeletionFile) -> Result<String> {
         DeletionFileType::Bitmap => "bin",
     };
     Ok(format!("_deletions/{fragment}-{}-{}.{extension}", file.read_version, file.id))
+}
+
+/// The deleted offsets of `fragment`; none if it has no deletion file.
+pub(crate) async fn read(places: &Places, fragment: &DataFragment) -> crate::Result<RoaringBitmap> {
+    let Some(file) = &fragment.deletion_file else { return Ok(RoaringBitmap::new()) };
+    let path =
+        path(fragment.id, file).map_err(|error| TableError::format(places.root().location(""), error))?;
+    let (store, path) = places.deletion_file(file.base_id, path)?;
+    let bytes = store.read_all(&path).await.map_err(missing)?;
+    parse(&bytes, file, fragment).map_err(|error| TableError::format(store.location(&path), error))
+}
+
+/// Writes a file that lists `deleted`, all deleted offsets of `fragment`, and adds its path to `files`. None if no row is
+/// left, which needs no file. `read_version` is the version that the deletion is made from.
+pub(crate) async fn write(
+    store: &Store,
+    fragment: &DataFragment,
+    read_version: u64,
+    deleted: &RoaringBitmap,
+    files: &mut Vec<String>,
+) -> crate::Result<Option<DeletionFile>> {
+    if deleted.len() >= fragment.physical_rows {
+        return Ok(None);
+    }
+    let file = DeletionFile {
+        // Of the two kinds the one that is smaller, for any number of rows.
+        file_type: DeletionFileType::Bitmap.into(),
+        read_version,
+        id: rand::random(),
+        num_deleted_rows: deleted.len(),
+        base_id: None,
+    };
+    let place = |error| TableError::format(store.location(""), error);
+    let path = path(fragment.id, &file).map_err(place)?;
+    let mut bytes = vec![];
+    deleted.serialize_into(&mut bytes).map_err(|error| place(corrupt(error.to_string())))?;
+    store.put(&path, bytes.into()).await?;
+    files.push(path);
+    Ok(Some(file))
 }
 
 fn kind(file: &DeletionFile) -> Result<DeletionFileType> {

@@ -1,7 +1,9 @@
+use std::time::Duration;
+
 use arrow_schema::ArrowError;
 use lance_file::FileError;
 use lance_footer::FormatError;
-use lance_io::IoError;
+use lance_io::{IoError, Store};
 
 /// What a function of this crate returns.
 pub type Result<T, E = TableError> = std::result::Result<T, E>;
@@ -35,16 +37,28 @@ pub enum TableError {
         features: String,
     },
     /// Another writer committed something that this operation does not go together with.
-    #[error("{location}: conflict with version {version}: {reason}")]
+    #[error("{location}: conflict of {ours} with {theirs}, version {version}: {reason}")]
     Conflict {
         /// The table.
         location: String,
         /// The version that the other writer made.
         version: u64,
+        /// What was to be committed.
+        ours: &'static str,
+        /// What the other writer did.
+        theirs: &'static str,
         /// What does not go together.
         reason: String,
         /// Whether doing the operation again from the latest version may work.
         retryable: bool,
+    },
+    /// So many others wrote that nothing came through.
+    #[error("{location}: too much write contention: gave up after {took:.1?}")]
+    Contention {
+        /// The table.
+        location: String,
+        /// How long it was tried.
+        took: Duration,
     },
     /// The commit was sent, but whether it took effect could not be found out. Nothing was deleted.
     #[error("{location}: it is not known whether version {version} was committed")]
@@ -83,6 +97,11 @@ pub enum TableError {
 }
 
 impl TableError {
+    /// A [`TableError::NotFound`] of `what` in `store`.
+    pub(crate) fn not_found(store: &Store, what: impl Into<String>) -> Self {
+        Self::NotFound { location: store.location(""), what: what.into() }
+    }
+
     /// A [`TableError::InvalidInput`].
     pub(crate) fn invalid(reason: impl Into<String>) -> Self {
         Self::InvalidInput { reason: reason.into() }

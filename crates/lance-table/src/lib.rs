@@ -16,15 +16,20 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation, clippy::unwrap_used, clippy::panic))]
 
 mod assemble;
+#[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod commit;
+#[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
+mod delete;
 mod deletion;
 mod error;
 mod fragment;
 mod manifest;
-mod ops;
+#[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
+mod operation;
 mod place;
 mod projection;
 pub mod proto;
+mod restore;
 mod row_ids;
 mod scan;
 mod slot;
@@ -33,6 +38,7 @@ mod take;
 pub mod verify;
 mod write;
 
+pub use commit::CommitOptions;
 pub use error::{Result, TableError};
 pub use fragment::{DataFile, Fragment};
 pub use manifest::{Manifest, Naming};

@@ -228,23 +228,36 @@ fn values(array: Option<EncodedU64Array>) -> Result<Vec<u64>> {
     Ok(values)
 }
 
-/// Gives new `fragments` ids from `next` on, and says that `version` made their rows. Returns the id after
-/// the last.
+/// Gives new `fragments` that have no row ids yet ids from `next` on, and says that `version` wrote the rows of all, and
+/// made those of the ones without ids. Returns the id after the last.
 pub(crate) fn assign(fragments: &mut [DataFragment], mut next: u64, version: u64) -> Result<u64> {
     for fragment in fragments {
+        set_updated(fragment, version);
+        if fragment.row_id_sequence.is_some() {
+            continue;
+        }
         let end = next.checked_add(fragment.physical_rows).ok_or_else(|| corrupt("row ids are used up"))?;
         let sequence = RowIdSequence { segments: vec![range(next, end)] };
-        let rows = range(0, fragment.physical_rows);
-        let run = RowDatasetVersionRun { span: Some(rows), version };
-        let versions = Bytes::from(RowDatasetVersionSequence { runs: vec![run] }.encode_to_vec());
         fragment.row_id_sequence = Some(Stored::InlineRowIds(sequence.encode_to_vec().into()));
+        let versions = all_of(fragment.physical_rows, version);
         fragment.created_at_version_sequence =
-            Some(CreatedAtVersionSequence::InlineCreatedAtVersions(versions.clone()));
-        fragment.last_updated_at_version_sequence =
-            Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(versions));
+            Some(CreatedAtVersionSequence::InlineCreatedAtVersions(versions));
         next = end;
     }
     Ok(next)
+}
+
+/// Says that `version` wrote the rows of `fragment`.
+pub(crate) fn set_updated(fragment: &mut DataFragment, version: u64) {
+    let versions = all_of(fragment.physical_rows, version);
+    fragment.last_updated_at_version_sequence =
+        Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(versions));
+}
+
+/// A sequence that has `version` for each of `rows` rows.
+fn all_of(rows: u64, version: u64) -> Bytes {
+    let run = RowDatasetVersionRun { span: Some(range(0, rows)), version };
+    RowDatasetVersionSequence { runs: vec![run] }.encode_to_vec().into()
 }
 
 fn range(start: u64, end: u64) -> U64Segment {
@@ -362,6 +375,11 @@ mod tests {
         assert_eq!(assign(&mut fragments, 10, 4).unwrap(), 15);
         assert_eq!(ids(&fragments[0]), [10, 11, 12]);
         assert_eq!(ids(&fragments[1]), [13, 14]);
+        // Ids that are there stay.
+        let before = fragments.clone();
+        assert_eq!(assign(&mut fragments, u64::MAX, 4).unwrap(), u64::MAX);
+        assert_eq!(ids(&fragments[1]), ids(&before[1]));
+        fragments[1].row_id_sequence = None;
         assert!(assign(&mut fragments, u64::MAX, 4).is_err());
         let Some(CreatedAtVersionSequence::InlineCreatedAtVersions(bytes)) =
             &fragments[1].created_at_version_sequence

@@ -48,15 +48,13 @@ impl Slot {
 
     async fn read_deletions(&self, places: &Places) -> Result<Arc<LiveRows>> {
         let rows = self.fragment.physical_rows();
-        let message = &self.fragment.message;
-        let Some(file) = &message.deletion_file else { return Ok(Arc::new(LiveRows::all(rows))) };
-        let path = deletion::path(message.id, file)
-            .map_err(|error| TableError::format(places.root().location(""), error))?;
-        let (store, path) = places.deletion_file(file.base_id, path)?;
-        let bytes = store.read_all(&path).await.map_err(missing)?;
-        let live = deletion::parse(&bytes, file, message)
-            .and_then(|deleted| LiveRows::without(rows, &deleted))
-            .map_err(|error| TableError::format(store.location(&path), error))?;
+        let deleted = deletion::read(places, &self.fragment.message).await?;
+        if deleted.is_empty() {
+            return Ok(Arc::new(LiveRows::all(rows)));
+        }
+        let live = LiveRows::without(rows, &deleted).map_err(|error| {
+            TableError::format(places.root().location(&format!("fragment {}", self.fragment.id())), error)
+        })?;
         Ok(Arc::new(live))
     }
 
@@ -130,7 +128,7 @@ impl Slot {
 }
 
 /// A file that a manifest lists must be there.
-fn missing(error: IoError) -> TableError {
+pub(crate) fn missing(error: IoError) -> TableError {
     match error {
         IoError::NotFound { path } => {
             TableError::format(path, FormatError::corrupt("table", "a file that it lists is not there"))

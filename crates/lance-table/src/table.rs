@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     /// For each slot, how many live rows come before it.
     pub(crate) before: Vec<u64>,
     pub(crate) rows: u64,
-    options: OpenOptions,
+    pub(crate) options: OpenOptions,
 }
 
 /// How a table is opened.
@@ -97,9 +97,7 @@ impl Table {
     pub async fn open_with(store: Store, options: OpenOptions) -> Result<Self> {
         let found = match options.version {
             Some(version) => latest::at(&store, version).await?,
-            None => latest::latest(&store)
-                .await?
-                .ok_or_else(|| TableError::NotFound { location: store.location(""), what: "table".into() })?,
+            None => latest::latest(&store).await?.ok_or_else(|| TableError::not_found(&store, "table"))?,
         };
         Self::from_found(store, found, options).await
     }
@@ -120,6 +118,12 @@ impl Table {
         let store = self.store().clone();
         let found = write::write(&store, Some(self.shared.found.clone()), batches, options).await?;
         Self::from_found(store, found, self.shared.options).await
+    }
+
+    /// The latest version of the same table, opened in the same way.
+    pub async fn latest(&self) -> Result<Self> {
+        let options = OpenOptions { version: None, ..self.shared.options };
+        Self::open_with(self.store().clone(), options).await
     }
 
     pub(crate) async fn from_found(store: Store, found: Found, options: OpenOptions) -> Result<Self> {

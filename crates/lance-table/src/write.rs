@@ -5,9 +5,9 @@ use lance_footer::{Alignment, Version};
 use lance_io::Store;
 use uuid::Uuid;
 
-use crate::commit::commit;
+use crate::commit::{CommitOptions, abandon, commit};
 use crate::manifest::latest::Found;
-use crate::ops::{Append, Operation, Overwrite};
+use crate::operation::{Append, Operation, Overwrite};
 use crate::proto::{DataFile, DataFragment};
 use crate::{Result, TableError};
 use arrange::{arrange, match_append};
@@ -48,6 +48,8 @@ pub struct WriteOptions {
     pub compression: Option<Compression>,
     /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`].
     pub checksums: bool,
+    /// How the new version is committed.
+    pub commit: CommitOptions,
 }
 
 impl Default for WriteOptions {
@@ -61,6 +63,7 @@ impl Default for WriteOptions {
             page_bytes: lance_file::WriteOptions::default().page_bytes,
             compression: None,
             checksums: false,
+            commit: CommitOptions::default(),
         }
     }
 }
@@ -88,20 +91,12 @@ pub(crate) async fn write(
     let mut fragments = Fragments { store, target: &target, options: &options, open: None, done: vec![] };
     let written = fragments.write_all(batches).await;
     let done = fragments.done;
-    let names = done.iter().flat_map(|fragment| &fragment.files).map(|file| file.path.clone());
+    let names = done.iter().flat_map(|fragment| &fragment.files).map(|file| format!("data/{}", file.path));
     let names = names.collect::<Vec<_>>();
-    let committed = match written {
-        Ok(()) => commit(store, read_version, target.into_operation(done)).await,
-        Err(error) => Err(error),
-    };
-    match committed {
-        Ok(found) => Ok(found),
-        // The files may be part of a version.
-        Err(error @ TableError::UnknownOutcome { .. }) => Err(error),
+    match written {
+        Ok(()) => commit(store, read_version, target.into_operation(done), &options.commit, names).await,
         Err(error) => {
-            for name in names {
-                let _ = store.delete(&format!("data/{name}")).await;
-            }
+            abandon(store, names, &error).await;
             Err(error)
         }
     }

@@ -13,7 +13,9 @@ use object_store::{
 };
 
 use super::*;
-use crate::ops::{Append, Overwrite};
+use crate::Table;
+use crate::operation::{Append, Delete, Overwrite};
+use crate::proto::transaction::Operation as Stored;
 use crate::proto::{DataFile, DataFragment};
 
 fn fragment(name: &str) -> DataFragment {
@@ -40,6 +42,10 @@ fn create() -> Operation {
         schema_metadata: Default::default(),
         version: Version::V2_2,
     })
+}
+
+async fn commit(store: &Store, read: u64, operation: Operation) -> Result<Found> {
+    super::commit(store, read, operation, &CommitOptions::default(), vec![]).await
 }
 
 async fn names(store: &Store) -> Vec<String> {
@@ -118,6 +124,58 @@ async fn operations_that_do_not_go_together() {
     // An overwrite goes after appends that it did not see.
     assert_eq!(commit(&store, 2, create()).await.unwrap().manifest.version(), 4);
     assert!(names(&store).await.is_empty());
+}
+
+/// An operation that deletes the rows at `rows` of fragment 0 as of `found`.
+async fn delete(store: &Store, found: &Found, rows: &[u32]) -> Operation {
+    let table = Table::from_found(store.clone(), found.clone(), Default::default()).await.unwrap();
+    let offsets = [(0, rows.iter().copied().collect())].into();
+    let rows = table.mark_deleted(offsets, &mut vec![]).await.unwrap();
+    Operation::Delete(Delete { rows, predicate: String::new() })
+}
+
+async fn deleted(found: &Found, store: &Store) -> Vec<u32> {
+    let places = Places::new(store.clone(), vec![]);
+    let fragment = found.manifest.message.fragments.first().unwrap();
+    deletion::read(&places, fragment).await.unwrap().into_iter().collect()
+}
+
+#[tokio::test]
+async fn deletes_are_put_together() {
+    let store = Store::memory();
+    commit(&store, 0, create()).await.unwrap();
+    let mut five = fragment("a");
+    five.physical_rows = 5;
+    let read = commit(&store, 1, Operation::Append(Append { fragments: vec![five] })).await.unwrap();
+    let [first, second, same, rest, all] = [
+        delete(&store, &read, &[0, 3]).await,
+        delete(&store, &read, &[1]).await,
+        delete(&store, &read, &[1, 2]).await,
+        delete(&store, &read, &[2, 4]).await,
+        delete(&store, &read, &[0, 1, 2, 3, 4]).await,
+    ];
+    let found = commit(&store, 2, first).await.unwrap();
+    assert_eq!(deleted(&found, &store).await, [0, 3]);
+    let found = commit(&store, 2, second).await.unwrap();
+    assert_eq!(deleted(&found, &store).await, [0, 1, 3]);
+    let file = found.manifest.message.fragments[0].deletion_file.unwrap();
+    assert_eq!((file.num_deleted_rows, file.read_version), (3, 3));
+    // The transaction says what became of it, so that others can go after it.
+    let Some(Stored::Delete(stored)) = found.manifest.transaction.clone().unwrap().operation else {
+        panic!()
+    };
+    assert_eq!(stored.updated_fragments[0].deletion_file, Some(file));
+    for ours in [same, all] {
+        let error = commit(&store, 2, ours).await.unwrap_err();
+        let TableError::Conflict { version: 4, ours: "delete", theirs: "delete", retryable: true, .. } =
+            error
+        else {
+            panic!("{error}")
+        };
+    }
+    // Together they leave no row.
+    let found = commit(&store, 2, rest).await.unwrap();
+    assert!(found.manifest.message.fragments.is_empty());
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ pub(crate) async fn at(store: &Store, version: u64) -> Result<Found> {
     }
     match read(store, version, Naming::V1).await {
         Err(TableError::Io(IoError::NotFound { .. })) => {
-            Err(TableError::NotFound { location: store.location(""), what: format!("version {version}") })
+            Err(TableError::not_found(store, format!("version {version}")))
         }
         other => other,
     }

@@ -14,10 +14,30 @@ use crate::proto::{self, DataFragment};
 use crate::{Manifest, row_ids};
 
 mod append;
+mod config;
+mod delete;
+mod deleted_rows;
+mod merge;
 mod overwrite;
+mod project;
+mod reserve;
+mod restore;
+mod rewrite;
+mod theirs;
+mod update;
 
 pub(crate) use append::Append;
+pub(crate) use config::Config;
+pub(crate) use delete::Delete;
+pub(crate) use deleted_rows::{Deleted, DeletedRows};
+pub(crate) use merge::Merge;
 pub(crate) use overwrite::Overwrite;
+pub(crate) use project::Project;
+pub(crate) use reserve::Reserve;
+pub(crate) use restore::Restore;
+pub(crate) use rewrite::{Group, Remapped, Rewrite};
+pub(crate) use theirs::name;
+pub(crate) use update::Update;
 
 /// The name under which this software signs manifests.
 const LIBRARY: &str = "demilance";
@@ -26,7 +46,15 @@ const LIBRARY: &str = "demilance";
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Operation {
     Append(Append),
+    Config(Config),
+    Delete(Delete),
+    Merge(Merge),
     Overwrite(Overwrite),
+    Project(Project),
+    Reserve(Reserve),
+    Restore(Restore),
+    Rewrite(Rewrite),
+    Update(Update),
 }
 
 impl Operation {
@@ -34,15 +62,48 @@ impl Operation {
     pub(crate) fn apply(&self, previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
         match self {
             Self::Append(append) => append.apply(previous, now),
+            Self::Config(config) => config.apply(previous, now),
+            Self::Delete(delete) => delete.apply(previous, now),
+            Self::Merge(merge) => merge.apply(previous, now),
             Self::Overwrite(overwrite) => overwrite.apply(previous, now),
+            Self::Project(project) => project.apply(previous, now),
+            Self::Reserve(reserve) => reserve.apply(previous, now),
+            Self::Restore(restore) => restore.apply(previous, now),
+            Self::Rewrite(rewrite) => rewrite.apply(previous, now),
+            Self::Update(update) => update.apply(previous, now),
         }
     }
 
-    /// Whether it holds after `other`, which was committed after the version that this one read.
-    pub(crate) fn rebase(self, other: Option<&Stored>) -> Rebase {
+    /// Whether it holds after `other`, which was committed after the version that this one read. None stands for an
+    /// operation that this software does not know.
+    pub(crate) fn check(&self, other: Option<&Stored>) -> Verdict {
+        let other = match other {
+            None => return Verdict::Conflict("what it did is not known"),
+            Some(Stored::UpdateMemWalState(_) | Stored::DataOverlay(_)) => {
+                return Verdict::Conflict("what it did is not supported");
+            }
+            Some(other) => other,
+        };
         match self {
-            Self::Append(append) => append.rebase(other),
-            Self::Overwrite(overwrite) => overwrite.rebase(other),
+            Self::Append(append) => append.check(other),
+            Self::Config(config) => config.check(other),
+            Self::Delete(delete) => delete.check(other),
+            Self::Merge(merge) => merge.check(other),
+            Self::Overwrite(overwrite) => overwrite.check(other),
+            Self::Project(project) => project.check(other),
+            Self::Reserve(reserve) => reserve.check(other),
+            Self::Restore(restore) => restore.check(other),
+            Self::Rewrite(rewrite) => rewrite.check(other),
+            Self::Update(update) => update.check(other),
+        }
+    }
+
+    /// The rows that it deletes.
+    pub(crate) const fn deleted_rows(&mut self) -> Option<&mut DeletedRows> {
+        match self {
+            Self::Delete(delete) => Some(&mut delete.rows),
+            Self::Update(update) => Some(&mut update.rows),
+            _ => None,
         }
     }
 
@@ -50,16 +111,24 @@ impl Operation {
     pub(crate) fn to_proto(&self) -> Stored {
         match self {
             Self::Append(append) => Stored::Append(append.to_proto()),
+            Self::Config(config) => Stored::UpdateConfig(config.to_proto()),
+            Self::Delete(delete) => Stored::Delete(delete.to_proto()),
+            Self::Merge(merge) => Stored::Merge(merge.to_proto()),
             Self::Overwrite(overwrite) => Stored::Overwrite(overwrite.to_proto()),
+            Self::Project(project) => Stored::Project(project.to_proto()),
+            Self::Reserve(reserve) => Stored::ReserveFragments(reserve.to_proto()),
+            Self::Restore(restore) => Stored::Restore(restore.to_proto()),
+            Self::Rewrite(rewrite) => Stored::Rewrite(rewrite.to_proto()),
+            Self::Update(update) => Stored::Update(update.to_proto()),
         }
     }
 }
 
 /// What becomes of an operation when another came first.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rebase {
-    /// It holds, as it is here.
-    Keep(Operation),
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It holds.
+    Keep,
     /// It must be done again from the new version.
     Retry(&'static str),
     /// It makes no sense any more.
@@ -130,6 +199,10 @@ fn finish(mut next: Manifest, previous: (u64, u64)) -> Result<Manifest> {
     if ids.len() != message.fragments.len() {
         return Err(corrupt("two fragments have the same id"));
     }
+    // What later files have replaced is of no use to anybody.
+    for fragment in &mut message.fragments {
+        fragment.files.retain(|file| file.fields.is_empty() || file.fields.iter().any(|field| *field != -2));
+    }
     if let Some(last) = ids.last() {
         let last = u32::try_from(*last).map_err(|_| corrupt(format!("fragment id {last}")))?;
         message.max_fragment_id = message.max_fragment_id.max(Some(last));
@@ -146,15 +219,6 @@ fn flags_of(previous: Option<&Manifest>) -> (u64, u64) {
     let words =
         |manifest: &Manifest| (manifest.message.reader_feature_flags, manifest.message.writer_feature_flags);
     previous.map_or((0, 0), words)
-}
-
-/// Whether `operation` changes the schema without saying that no field became non-nullable.
-fn may_lose_nullability(operation: &Stored) -> bool {
-    match operation {
-        Stored::Merge(merge) => !merge.preserves_nullability,
-        Stored::Project(project) => !project.preserves_nullability,
-        _ => false,
-    }
 }
 
 fn corrupt(reason: impl Into<String>) -> FormatError {

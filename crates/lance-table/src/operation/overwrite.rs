@@ -5,7 +5,7 @@ use bytes::Bytes;
 use lance_file::proto::Field;
 use lance_footer::{FormatError, Result, Version};
 
-use super::{Operation, Rebase, Stored, add_fragments, finish, flags_of, following};
+use super::{Stored, Verdict, add_fragments, finish, flags_of, following};
 use crate::Manifest;
 use crate::manifest::flags;
 use crate::proto::{DataFragment, DataStorageFormat, transaction};
@@ -48,14 +48,10 @@ impl Overwrite {
     }
 
     /// What was there is replaced anyway, but for what another overwrite put there.
-    pub(crate) fn rebase(self, other: Option<&Stored>) -> Rebase {
+    pub(crate) const fn check(&self, other: &Stored) -> Verdict {
         match other {
-            None => Rebase::Conflict("an unknown operation was committed"),
-            Some(Stored::Overwrite(_)) => Rebase::Retry("the table was overwritten"),
-            Some(Stored::UpdateMemWalState(_) | Stored::DataOverlay(_)) => {
-                Rebase::Conflict("an operation was committed that is not supported")
-            }
-            Some(_) => Rebase::Keep(Operation::Overwrite(self)),
+            Stored::Overwrite(_) => Verdict::Retry("the table was overwritten"),
+            _ => Verdict::Keep,
         }
     }
 
