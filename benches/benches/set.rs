@@ -1,7 +1,8 @@
 //! Whole files of the set whose sizes are measured, scanned by us and from Parquet with snappy and with zstd, in turns.
 //!
 //! `cargo bench -p demilance-benches --bench set` prints a line a table: Arrow bytes a second, medians, everything warm
-//! in the page cache. `DEMILANCE_DATA` names the recordings.
+//! in the page cache. `DEMILANCE_DATA` names the recordings. `-- ints labels` measures the tables whose names have one of
+//! these words.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -30,10 +31,14 @@ fn main() {
     if !std::env::args().any(|argument| argument == "--bench") {
         return;
     }
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
     let runtime = runtime();
     println!("{:18} {:>9} {:>9} {:>9} {:>9}  GB/s", "", "ours", "ours+zstd", "p.+snappy", "p.+zstd");
     let recorded = recordings("the recordings").map(|data| sizes::recorded(&data)).unwrap_or_default();
-    for table in recorded.into_iter().chain(sizes::MADE.iter().map(|name| sizes::made(name, ROWS))) {
+    let recorded = recorded.into_iter().filter(|table| wanted(&table.name));
+    let made = sizes::MADE.iter().filter(|name| wanted(name)).map(|name| sizes::made(name, ROWS));
+    for table in recorded.chain(made) {
         let scratch = Scratch::new();
         let zstd = Some(Compression::Zstd { level: None });
         let lance = [("plain.lance", None), ("zstd.lance", zstd)].map(|(name, compression)| {

@@ -20,11 +20,15 @@ pub(crate) use variable::{Offset, VariableValues, too_long};
 
 use crate::bounds;
 use crate::budget::over_budget;
+use crate::kernel::bitpack::Word;
 use crate::storage::Storage;
 use crate::validity::Validity;
 
 /// Bytes that values may take whose number was compared with the bytes that they come from.
 const UNBOUNDED: usize = usize::MAX;
+
+/// A byte in a file gives rarely more bytes in memory than this.
+const BELIEVED_RATIO: usize = 64;
 
 /// Bytes that are decompressed to bits or nothing at once; their room is bounded by the levels that count them.
 const SMALL_ROOM: usize = 64 << 20;
@@ -231,12 +235,32 @@ impl Values {
         }
     }
 
+    /// Makes room for about `count` values that come out of `stored` bytes in hand, so that what is there need not be
+    /// moved when more comes. Where the number is not believable, there is less.
+    pub(crate) fn expect(&mut self, count: usize, stored: usize) {
+        let most = stored.saturating_mul(BELIEVED_RATIO).min(self.room());
+        match self {
+            Self::Fixed(values) => values.reserve(count.min(most / values.width().max(1))),
+            Self::Small(values) => values.reserve(count.min(most / size_of::<i32>()), 0),
+            Self::Large(values) => values.reserve(count.min(most / size_of::<i64>()), 0),
+            _ => {}
+        }
+    }
+
+    /// Lets `count` more numbers come, but no more than may take `room` bytes. For indices, which are not kept.
+    pub(crate) fn allow(&mut self, count: usize, room: usize) -> Result<()> {
+        match self {
+            Self::Fixed(values) => values.allow(count, room),
+            _ => Err(misfit("indices")),
+        }
+    }
+
     /// Appends the values of `dictionary` that `indices` name.
-    pub(crate) fn append_gathered(&mut self, dictionary: &Self, indices: &[u64]) -> Result<()> {
+    pub(crate) fn append_gathered<I: Word>(&mut self, dictionary: &Self, indices: &[I]) -> Result<()> {
         match (self, dictionary) {
             (Self::Bits(bits), Self::Bits(items)) => {
                 for index in indices {
-                    let index = usize::try_from(*index).ok().filter(|index| *index < items.len());
+                    let index = index.to_usize().filter(|index| *index < items.len());
                     bits.append(items.get_bit(index.ok_or_else(|| outside(dictionary.len()))?));
                 }
                 Ok(())

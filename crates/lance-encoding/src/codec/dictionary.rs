@@ -16,6 +16,7 @@ use lance_footer::{FormatError, Result};
 pub(crate) use distinct::Distinct;
 
 use super::Codec;
+use crate::kernel::bitpack::Word;
 use crate::storage::Storage;
 use crate::values::{Values, misfit};
 
@@ -52,10 +53,11 @@ impl Dictionary {
     }
 
     /// Appends the items that `indices` name.
-    pub(crate) fn gather(&self, indices: Vec<u64>, out: &mut Values) -> Result<()> {
+    pub(crate) fn gather<I: Word + Into<u64>>(&self, indices: &[I], out: &mut Values) -> Result<()> {
         match (self, out) {
-            (Self::Plain(items), out) => out.append_gathered(items, &indices),
+            (Self::Plain(items), out) => out.append_gathered(items, indices),
             (Self::Shared(items), Values::Dictionary(out)) => {
+                let indices: Vec<u64> = indices.iter().map(|index| (*index).into()).collect();
                 if let Some(index) = indices.iter().find(|index| **index >= items.len() as u64) {
                     return Err(FormatError::corrupt(
                         "dictionary",

@@ -65,14 +65,11 @@ impl InlineBitpacking {
 
 /// Unpacks the first values of a vector, as many as `out` has (at most a vector), from its bytes.
 pub(crate) fn unpack_vector<T: Word>(width: usize, packed: &[u8], out: &mut [T]) -> Result<()> {
-    let mut words = [T::default(); VECTOR];
-    T::read(packed, &mut words);
-    let words = words.get(..packed_words::<T>(width)).unwrap_or_default();
     if let Ok(whole) = <&mut [T; VECTOR]>::try_from(&mut *out) {
-        return ok(T::unpack_vector(width, words, whole));
+        return ok(T::unpack_vector(width, packed, whole));
     }
     let mut all = [T::default(); VECTOR];
-    ok(T::unpack_vector(width, words, &mut all))?;
+    ok(T::unpack_vector(width, packed, &mut all))?;
     for (value, unpacked) in out.iter_mut().zip(all) {
         *value = unpacked;
     }

@@ -10,7 +10,8 @@ use crate::values::FixedValues;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Picks {
     count: usize,
-    ranges: Vec<Range<usize>>,
+    /// None for all: most chunks are wanted as a whole, and need no memory for it.
+    ranges: Option<Vec<Range<usize>>>,
     len: usize,
 }
 
@@ -25,13 +26,12 @@ impl Picks {
             end = range.end;
             len += range.len();
         }
-        Ok(Self { count, ranges, len })
+        Ok(Self { count, ranges: Some(ranges), len })
     }
 
     /// All of `count` values.
-    pub(crate) fn all(count: usize) -> Self {
-        #[expect(clippy::single_range_in_vec_init, reason = "one range")]
-        Self { count, ranges: vec![0..count], len: count }
+    pub(crate) const fn all(count: usize) -> Self {
+        Self { count, ranges: None, len: count }
     }
 
     /// How many values there are.
@@ -51,13 +51,15 @@ impl Picks {
 
     /// The wanted values.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> + '_ {
-        self.ranges.iter().cloned()
+        let all = self.ranges.is_none().then_some(0..self.count);
+        all.into_iter().chain(self.ranges.iter().flatten().cloned())
     }
 
     /// The same where each value consists of `factor` items.
     pub(crate) fn times(&self, factor: usize) -> Result<Self> {
         let count = bounds::product(self.count, factor, "chunk")?;
-        let ranges = self.ranges.iter().map(|range| range.start * factor..range.end * factor).collect();
+        let times = |range: &Range<usize>| range.start * factor..range.end * factor;
+        let ranges = self.ranges.as_ref().map(|ranges| ranges.iter().map(times).collect());
         Ok(Self { count, ranges, len: self.len * factor })
     }
 

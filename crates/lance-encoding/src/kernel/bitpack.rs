@@ -14,6 +14,7 @@
 
 use arrow_buffer::ArrowNativeType;
 use fastlanes::BitPacking;
+use zerocopy::FromBytes;
 
 /// Values in a vector.
 pub(crate) const VECTOR: usize = 1024;
@@ -36,9 +37,9 @@ pub(crate) trait Word: ArrowNativeType + Default {
     /// `width` is more than [`Self::BITS`].
     fn pack_vector(width: usize, values: &[Self; VECTOR], out: &mut [Self; VECTOR]) -> bool;
 
-    /// Unpacks a vector of `width` bits a value from `packed`. False, and nothing done, if `width` is more than
-    /// [`Self::BITS`] or `packed` has too few words.
-    fn unpack_vector(width: usize, packed: &[Self], out: &mut [Self; VECTOR]) -> bool;
+    /// Unpacks a vector of `width` bits a value from the little-endian words at the front of `packed`. False, and
+    /// nothing done, if `width` is more than [`Self::BITS`] or `packed` has too few bytes.
+    fn unpack_vector(width: usize, packed: &[u8], out: &mut [Self; VECTOR]) -> bool;
 }
 
 /// Words of a packed vector of `width` bits a value.
@@ -89,7 +90,7 @@ macro_rules! word {
                 }
             }
 
-            fn unpack_vector(width: usize, packed: &[Self], out: &mut [Self; VECTOR]) -> bool {
+            fn unpack_vector(width: usize, packed: &[u8], out: &mut [Self; VECTOR]) -> bool {
                 match width {
                     0 => {
                         out.fill(0);
@@ -97,13 +98,22 @@ macro_rules! word {
                     }
                     $($width => {
                         const WORDS: usize = VECTOR * $width / $bits;
-                        match packed.first_chunk::<WORDS>() {
-                            Some(packed) => {
-                                <Self as BitPacking>::unpack::<$width, WORDS>(packed, out);
-                                true
+                        let Some(packed) = packed.first_chunk::<{ 128 * $width }>() else { return false };
+                        let in_place = if cfg!(target_endian = "little") {
+                            <[Self; WORDS]>::ref_from_bytes(packed).ok()
+                        } else {
+                            None
+                        };
+                        match in_place {
+                            Some(words) => <Self as BitPacking>::unpack::<$width, WORDS>(words, out),
+                            // Not aligned, or the other way round.
+                            None => {
+                                let mut words = [0; WORDS];
+                                Self::read(packed, &mut words);
+                                <Self as BitPacking>::unpack::<$width, WORDS>(&words, out);
                             }
-                            None => false,
                         }
+                        true
                     })*
                     _ => false,
                 }
@@ -154,8 +164,15 @@ pub(crate) mod tests {
                 .map(|word| T::try_from(word).ok().unwrap())
                 .collect();
             let mut out = [T::default(); VECTOR];
-            assert!(T::unpack_vector(width, &packed, &mut out));
-            assert!(out.iter().zip(values).all(|(a, b)| (*a).into() == b), "{} bits to {width}", T::BITS);
+            // Wherever it lies.
+            for start in 0..8 {
+                let mut bytes = vec![0xff; start];
+                T::write(&packed, &mut bytes);
+                out.fill(T::default());
+                assert!(T::unpack_vector(width, &bytes[start..], &mut out));
+                let same = out.iter().zip(values).all(|(a, b)| (*a).into() == b);
+                assert!(same, "{} bits to {width}, {start} bytes on", T::BITS);
+            }
             assert_eq!(T::width(&out), width);
             let mut again = [T::default(); VECTOR];
             assert!(T::pack_vector(width, &out, &mut again));

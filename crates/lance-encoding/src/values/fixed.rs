@@ -36,6 +36,14 @@ impl FixedValues {
         check_room(0, self.as_slice().len(), self.limit)
     }
 
+    /// Lets `count` more come, but no more than may take `room` bytes.
+    pub(crate) fn allow(&mut self, count: usize, room: usize) -> Result<()> {
+        let bytes = bounds::product(count, self.width, "values")?;
+        check_room(0, bytes, room)?;
+        self.limit = self.as_slice().len().saturating_add(bytes);
+        Ok(())
+    }
+
     /// Bytes of a value.
     pub(crate) const fn width(&self) -> usize {
         self.width
@@ -118,22 +126,56 @@ impl FixedValues {
     }
 
     /// Appends the values of `items` that `indices` name.
-    pub(crate) fn append_gathered(&mut self, items: &Self, indices: &[u64]) -> Result<()> {
+    pub(crate) fn append_gathered<I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
         if items.width != self.width {
             return Err(super::misfit("dictionary"));
         }
+        self.check_more(bounds::product(indices.len(), self.width, "values")?)?;
+        match self.width {
+            1 => self.gather::<1, I>(items, indices),
+            2 => self.gather::<2, I>(items, indices),
+            4 => self.gather::<4, I>(items, indices),
+            8 => self.gather::<8, I>(items, indices),
+            16 => self.gather::<16, I>(items, indices),
+            _ => self.gather_slices(items, indices),
+        }
+    }
+
+    /// The same where a value is `WIDTH` bytes, which is known when this is compiled.
+    fn gather<const WIDTH: usize, I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
+        let (items, _) = items.as_slice().as_chunks::<WIDTH>();
+        let start = self.as_slice().len();
+        self.extend_zeros(indices.len())?;
+        let (places, _) =
+            self.owned().as_slice_mut().get_mut(start..).unwrap_or_default().as_chunks_mut::<WIDTH>();
+        // The loop has no way out, by which it is faster.
+        let mut inside = true;
+        for (place, index) in places.iter_mut().zip(indices) {
+            match index.to_usize().and_then(|index| items.get(index)) {
+                Some(item) => *place = *item,
+                None => inside = false,
+            }
+        }
+        if inside { Ok(()) } else { Err(outside(items.len())) }
+    }
+
+    fn gather_slices<I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
         let (width, source) = (self.width, items.as_slice());
-        let bytes = bounds::product(indices.len(), width, "values")?;
-        self.check_more(bytes)?;
         self.len += indices.len();
         let data = self.owned();
-        data.reserve(bytes);
+        data.reserve(bounds::product(indices.len(), width, "values")?);
         for index in indices {
-            let index = usize::try_from(*index).ok().filter(|index| *index < items.len);
+            let index = index.to_usize().filter(|index| *index < items.len);
             let start = index.ok_or_else(|| outside(items.len))? * width;
             data.extend_from_slice(bounds::slice(source, start..start + width, "dictionary")?);
         }
         Ok(())
+    }
+
+    /// Makes room for `count` more values. The caller has compared the count with bytes in hand.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        let bytes = count.saturating_mul(self.width);
+        self.owned().reserve(bytes);
     }
 
     /// The bytes.

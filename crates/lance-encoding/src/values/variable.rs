@@ -3,8 +3,9 @@
 use arrow_buffer::{ArrowNativeType, Buffer};
 use lance_footer::{FormatError, Result};
 
-use super::{check_room, outside};
+use super::check_room;
 use crate::bounds;
+use crate::kernel::bitpack::Word;
 
 /// An offset of an Arrow string array.
 pub(crate) trait Offset: ArrowNativeType {
@@ -130,19 +131,62 @@ impl<O: Offset> VariableValues<O> {
     }
 
     /// Appends the strings of `items` that `indices` name.
-    pub(crate) fn append_gathered(&mut self, items: &Self, indices: &[u64]) -> Result<()> {
-        let item = |index: &u64| {
-            let value = usize::try_from(*index).ok().and_then(|index| items.get(index));
-            value.ok_or_else(|| outside(items.len()))
-        };
-        let mut bytes = 0_usize;
+    pub(crate) fn append_gathered<I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
+        let shorts = if items.len() <= indices.len() { Short::items(items) } else { None };
+        match shorts {
+            Some(shorts) => self.gather(
+                indices,
+                |index| shorts.get(index),
+                |item| item.len,
+                |item, place| item.copy(place),
+            ),
+            None => self.gather(
+                indices,
+                |index| items.get(index),
+                |item| item.len(),
+                |item, place| {
+                    if let Some(place) = place.get_mut(..item.len()) {
+                        place.copy_from_slice(item);
+                    }
+                },
+            ),
+        }
+    }
+
+    /// Appends the item of each of `indices`, of length `len`, which `copy` puts at the front of what it is given; what
+    /// it writes there after the item is written over.
+    fn gather<I: Word, T>(
+        &mut self,
+        indices: &[I],
+        item: impl Fn(usize) -> Option<T>,
+        len: impl Fn(&T) -> usize,
+        copy: impl Fn(&T, &mut [u8]),
+    ) -> Result<()> {
+        let item = |index: &I| index.to_usize().and_then(&item);
+        // First the sizes, so that nothing is written for which there is no room. The loops have no way out, by which
+        // they are faster.
+        let (mut bytes, mut inside) = (0_usize, true);
         for index in indices {
-            bytes = bytes.saturating_add(item(index)?.len());
+            match item(index) {
+                Some(item) => bytes = bytes.saturating_add(len(&item)),
+                None => inside = false,
+            }
+        }
+        if !inside {
+            return Err(FormatError::corrupt("dictionary", "an index is not within its items"));
         }
         self.reserve_unstored(indices.len(), bytes)?;
-        for index in indices {
-            self.append(item(index)?)?;
-        }
+        let mut end = self.data.len();
+        self.data.resize(end.saturating_add(bytes), 0);
+        let data = self.data.as_mut_slice();
+        self.offsets.extend(indices.iter().map(|index| {
+            if let Some((item, place)) = item(index).zip(data.get_mut(end..)) {
+                copy(&item, place);
+                end += len(&item);
+            }
+            // All of them fit, since the last does.
+            O::usize_as(end)
+        }));
         Ok(())
     }
 
@@ -176,13 +220,47 @@ impl<O: Offset> VariableValues<O> {
 
     fn get(&self, index: usize) -> Option<&[u8]> {
         let start = self.offsets.get(index)?.as_usize();
-        let end = self.offsets.get(index + 1)?.as_usize();
+        let end = self.offsets.get(index.checked_add(1)?)?.as_usize();
         self.data.get(start..end)
     }
 
     fn close(&mut self) -> Result<()> {
         self.offsets.push(O::at(self.data.len()).ok_or_else(too_long)?);
         Ok(())
+    }
+}
+
+/// A short item of a dictionary, which is copied as a whole, whatever its length: a load and a store.
+#[derive(Debug, Clone, Copy)]
+struct Short {
+    bytes: [u8; Self::MOST],
+    len: usize,
+}
+
+impl Short {
+    const MOST: usize = 16;
+
+    /// All of `items`, if each of them is short.
+    fn items<O: Offset>(items: &VariableValues<O>) -> Option<Vec<Self>> {
+        if items.data.len() > items.len().saturating_mul(Self::MOST) {
+            return None;
+        }
+        (0..items.len()).map(|index| Self::new(items.get(index)?)).collect()
+    }
+
+    fn new(item: &[u8]) -> Option<Self> {
+        let mut bytes = [0; Self::MOST];
+        bytes.get_mut(..item.len())?.copy_from_slice(item);
+        Some(Self { bytes, len: item.len() })
+    }
+
+    fn copy(&self, place: &mut [u8]) {
+        if let Some(place) = place.first_chunk_mut() {
+            *place = self.bytes;
+        } else if let Some((place, bytes)) = place.get_mut(..self.len).zip(self.bytes.get(..self.len)) {
+            // The last ones.
+            place.copy_from_slice(bytes);
+        }
     }
 }
 

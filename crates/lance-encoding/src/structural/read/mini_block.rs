@@ -16,15 +16,18 @@ use lance_footer::{Extent, FormatError, Page, Result, Rows};
 use super::chunk::{Chunk, ChunkShape, entries_of};
 use super::chunk_table::ChunkTable;
 use super::leaf::{LeafBuilder, LeafType};
-use super::unravel::Entries;
+use super::unravel::{Entries, Unraveler};
 use crate::bounds;
 use crate::codec::dictionary::Dictionary;
 use crate::codec::{Codec, Picks, Place, with_word};
-use crate::kernel::bitpack::Word;
 use crate::layers::Numbering;
 use crate::proto::MiniBlockLayout;
 use crate::storage::Storage;
-use crate::values::{FixedValues, Values, misfit};
+use crate::values::{Values, misfit};
+
+/// Items are copied out of a dictionary when there are so many indices, which are those of a few chunks and stay in
+/// the cache.
+const GATHERED: usize = 8192;
 
 /// A page of chunks.
 #[derive(Debug)]
@@ -202,9 +205,13 @@ impl MiniBlock {
     pub(super) fn decode(&self, runs: &[(usize, Bytes)], rows: &Rows, out: &mut LeafBuilder) -> Result<()> {
         let table = self.table()?;
         let mut wanted = rows.ranges().iter().peekable();
+        let stored = runs.iter().map(|(_, bytes)| bytes.len()).fold(0, usize::saturating_add);
+        out.values.expect(usize::try_from(rows.len()).unwrap_or(usize::MAX), stored);
+        let mut indices = self.dictionary.as_ref().map(DictionaryBuffer::no_indices);
+        let mut picks = vec![];
         for chunk in self::runs(&table.chunks, rows).into_iter().flatten() {
             let (within, started) = table.chunks.rows(chunk);
-            let mut picks = vec![];
+            picks.clear();
             while let Some(range) = wanted.peek() {
                 let part = range.start.max(within.start)..range.end.min(within.end);
                 if part.start < part.end {
@@ -223,47 +230,62 @@ impl MiniBlock {
             let values = table.chunks.values(chunk);
             let count = bounds::size(values.end.saturating_sub(values.start), "chunk")?;
             let chunk = Chunk::parse(chunk_bytes(&table.chunks, runs, chunk)?, self.shape)?;
-            self.decode_chunk(&chunk, count, &within, started, &picks, table.dictionary.as_ref(), out)?;
+            let picks = self.decode_levels(&chunk, count, &within, started, &picks, &mut out.levels)?;
+            let Some(indices) = &mut indices else {
+                self.values.decode_mini_block(&chunk.buffers, &picks, &mut out.values)?;
+                out.check()?;
+                continue;
+            };
+            indices.allow(picks.len(), out.values.room())?;
+            self.values.decode_mini_block(&chunk.buffers, &picks, indices)?;
+            if indices.len() >= GATHERED {
+                self.gather(indices, table, &mut out.values)?;
+            }
             out.check()?;
         }
-        Ok(())
+        if let Some(indices) = &mut indices {
+            self.gather(indices, table, &mut out.values)?;
+        }
+        out.check()
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the chunk, what is wanted of it, and where it goes")]
-    fn decode_chunk(
+    /// Appends the levels of `rows` of a chunk, and tells which of its `count` values belong to them.
+    fn decode_levels(
         &self,
         chunk: &Chunk<'_>,
         count: usize,
         within: &Range<u64>,
         started: u64,
         rows: &[Range<u64>],
-        dictionary: Option<&Dictionary>,
-        out: &mut LeafBuilder,
-    ) -> Result<()> {
+        out: &mut Unraveler,
+    ) -> Result<Picks> {
         let levels = |codec: &Option<Codec>, bytes| {
             codec.as_ref().map(|codec| codec.decode_levels(bytes, chunk.levels)).transpose()
         };
         let definition = levels(&self.definition, chunk.definition)?;
-        let picks = match levels(&self.repetition, chunk.repetition)? {
+        match levels(&self.repetition, chunk.repetition)? {
             None => {
-                let local = |row: u64| bounds::size(row - within.start, "chunk");
-                let ranges = rows.iter().map(|range| Ok(local(range.start)?..local(range.end)?));
-                let ranges = ranges.collect::<Result<Vec<_>>>()?;
                 if definition.as_ref().is_some_and(|definition| definition.len() != count) {
                     return Err(FormatError::corrupt(
                         "chunk",
                         format!("{} levels for {count} values without lists", chunk.levels),
                     ));
                 }
-                let picks = Picks::new(count, ranges)?;
+                let picks = if rows.first() == Some(within) && within.end - within.start == count as u64 {
+                    Picks::all(count)
+                } else {
+                    let local = |row: u64| bounds::size(row - within.start, "chunk");
+                    let ranges = rows.iter().map(|range| Ok(local(range.start)?..local(range.end)?));
+                    Picks::new(count, ranges.collect::<Result<_>>()?)?
+                };
                 for range in picks.ranges() {
                     let entries = Entries {
                         repetition: Err(range.len()),
                         definition: definition.as_ref().and_then(|levels| levels.get(range)),
                     };
-                    out.levels.append(&self.numbering, entries)?;
+                    out.append(&self.numbering, entries)?;
                 }
-                picks
+                Ok(picks)
             }
             Some(repetition) => {
                 let max = self.numbering.max_repetition();
@@ -274,12 +296,11 @@ impl MiniBlock {
                         repetition: Ok(repetition.get(range.clone()).unwrap_or_default()),
                         definition: definition.as_ref().and_then(|levels| levels.get(range)),
                     };
-                    out.levels.append(&self.numbering, entries)?;
+                    out.append(&self.numbering, entries)?;
                 }
-                picks
+                Ok(picks)
             }
-        };
-        self.decode_values(&chunk.buffers, &picks, dictionary, &mut out.values)
+        }
     }
 
     /// The values of ranges of entries.
@@ -300,23 +321,15 @@ impl MiniBlock {
         Picks::new(count, ranges)
     }
 
-    fn decode_values(
-        &self,
-        buffers: &[&[u8]],
-        picks: &Picks,
-        dictionary: Option<&Dictionary>,
-        out: &mut Values,
-    ) -> Result<()> {
-        let (Some(dictionary), Some(described)) = (dictionary, &self.dictionary) else {
-            return self.values.decode_mini_block(buffers, picks, out);
+    /// Appends the items that `indices` name, and starts them anew.
+    fn gather(&self, indices: &mut Values, table: &Table, out: &mut Values) -> Result<()> {
+        let (Some(dictionary), Some(described)) = (&table.dictionary, &self.dictionary) else {
+            return Err(misfit("indices"));
         };
-        let mut indices = Values::new(&Storage::Fixed { bits: described.bits });
-        self.values.decode_mini_block(buffers, picks, &mut indices)?;
-        let Values::Fixed(indices) = indices else { return Err(misfit("indices")) };
-        let indices: Vec<u64> = with_word!(described.bits, T => {
-            Ok(numbers::<T>(&indices))
-        })?;
-        dictionary.gather(indices, out)
+        let Values::Fixed(indices) = std::mem::replace(indices, described.no_indices()) else {
+            return Err(misfit("indices"));
+        };
+        with_word!(described.bits, T => dictionary.gather(&indices.words::<T>(), out))
     }
 
     fn table(&self) -> Result<&Table> {
@@ -327,6 +340,10 @@ impl MiniBlock {
 }
 
 impl DictionaryBuffer {
+    fn no_indices(&self) -> Values {
+        Values::new(&Storage::Fixed { bits: self.bits })
+    }
+
     fn new(codec: Codec, count: usize, extent: Extent, values: &Codec) -> Result<Self> {
         let bits = [8, 16, 32, 64].into_iter().find(|bits| values.fits(&Storage::Fixed { bits: *bits }));
         let bits = bits.ok_or_else(|| corrupt("dictionary indices that are not numbers"))?;
@@ -356,10 +373,6 @@ fn chunk_bytes<'a>(table: &ChunkTable, runs: &'a [(usize, Bytes)], chunk: usize)
     let range = table.bytes(chunk..chunk + 1)?;
     let range = bounds::size(range.start - start, "chunk")?..bounds::size(range.end - start, "chunk")?;
     bounds::slice(bytes, range, "chunk")
-}
-
-fn numbers<T: Word + Into<u64>>(values: &FixedValues) -> Vec<u64> {
-    values.words::<T>().into_iter().map(Into::into).collect()
 }
 
 fn corrupt(reason: impl Into<String>) -> FormatError {
