@@ -26,10 +26,18 @@ struct Case {
     batches: Vec<ArrayRef>,
     /// When pages are closed.
     page_bytes: u64,
+    /// The layout that is asked for.
+    layout: Option<&'static str>,
+}
+
+impl Case {
+    fn of(name: impl Into<String>, batches: Vec<ArrayRef>) -> Self {
+        Self { name: name.into(), batches, page_bytes: 8 << 20, layout: None }
+    }
 }
 
 fn case(name: impl Into<String>, array: impl Array + 'static) -> Case {
-    Case { name: name.into(), batches: vec![Arc::new(array)], page_bytes: 8 << 20 }
+    Case::of(name, vec![Arc::new(array)])
 }
 
 #[test]
@@ -55,6 +63,7 @@ fn check(version: Version) {
     cases.extend(long_strings());
     cases.extend(distinct());
     cases.extend(levels());
+    cases.extend(levels_beside_values());
     cases.extend(long_rows());
     cases.extend(dictionaries());
     cases.extend(dictionaries_of_one());
@@ -63,7 +72,10 @@ fn check(version: Version) {
     cases.extend(slices(&mut draw, version));
     let trials = cases.into_iter().map(|case| {
         let shape = Shape { page_bytes: case.page_bytes, ..Shape::of(version) };
-        Trial::of_column(format!("{version} {}", case.name), case.batches, shape)
+        let key = |layout: &str| ("lance-encoding:structural-encoding".to_string(), layout.to_string());
+        let field = Field::new("x", case.batches[0].data_type().clone(), true);
+        let field = field.with_metadata(case.layout.map(key).into_iter().collect());
+        Trial::of_field(format!("{version} {}", case.name), field, case.batches, shape)
     });
     ours::none_wrong(trial::wrong(trials.collect(), &mut draw));
 }
@@ -188,6 +200,42 @@ fn levels() -> Vec<Case> {
     cases
 }
 
+/// Values that take half of a chunk of 32 KiB, and so many levels between them that these take the other half: rows of an
+/// item, each followed by empty and null lists.
+fn levels_beside_values() -> Vec<Case> {
+    let mut cases = vec![];
+    let rows = |items: ArrayRef, gap: usize, nulls: bool| {
+        let len = items.len();
+        let lengths = || (0..len * (gap + 1)).map(|row| usize::from(row % (gap + 1) == gap / 2));
+        let there: NullBuffer =
+            lengths().enumerate().map(|(row, length)| length > 0 || row % 2 == 0).collect();
+        lists_of(items, lengths(), nulls.then_some(there))
+    };
+    for nulls in [false, true] {
+        for gap in [1000, 14_563, 20_000, 30_000] {
+            let what = format!("with gaps of {gap}, nulls {nulls}");
+            for width in [8152, 8192] {
+                let bytes: Vec<u8> = noise(6 * width).map(|n| n as u8).collect();
+                let array =
+                    rows(Arc::new(FixedSizeBinaryArray::new(width as i32, bytes.into(), None)), gap, nulls);
+                let name = format!("{width} bytes {what}");
+                cases.push(Case { layout: Some("miniblock"), ..case(name, array) });
+            }
+            for (dimension, holes) in [(65_536, false), (32_761, true), (48_000, true)] {
+                let bits = noise(6 * dimension).map(|n| (!holes || n % 5 != 0).then_some(n % 3 == 0));
+                let item = Arc::new(Field::new("item", DataType::Boolean, true));
+                let bits: ArrayRef = Arc::new(BooleanArray::from_iter(bits));
+                let bits = FixedSizeListArray::new(item, dimension as i32, bits, None);
+                cases.push(case(
+                    format!("{dimension} bits {what}, item nulls {holes}"),
+                    rows(Arc::new(bits), gap, nulls),
+                ));
+            }
+        }
+    }
+    cases
+}
+
 fn long_rows() -> Vec<Case> {
     let lengths = [3, 100_000, 0, 2];
     let nulls = || Some(NullBuffer::from(vec![true, true, false, true]));
@@ -224,10 +272,10 @@ fn dictionaries() -> Vec<Case> {
         Arc::new(lists_of(words, lengths, None))
     });
     vec![
-        Case { name: "changing dictionaries".into(), batches: bytes(), page_bytes: 8 << 20 },
-        Case { name: "changing dictionaries, small pages".into(), batches: bytes(), page_bytes: 100 },
-        Case { name: "large dictionaries".into(), batches: shorts, page_bytes: 8 << 20 },
-        Case { name: "changing dictionaries in lists".into(), batches: lists.collect(), page_bytes: 8 << 20 },
+        Case::of("changing dictionaries", bytes()),
+        Case { page_bytes: 100, ..Case::of("changing dictionaries, small pages", bytes()) },
+        Case::of("large dictionaries", shorts),
+        Case::of("changing dictionaries in lists", lists.collect()),
     ]
 }
 
@@ -310,7 +358,7 @@ fn slices(draw: &mut Draw, version: Version) -> Vec<Case> {
                 start += rows + 1;
                 array.slice(start - rows, rows)
             });
-            Case { name: format!("slices of {}", column.name), batches: batches.to_vec(), page_bytes: 3000 }
+            Case { page_bytes: 3000, ..Case::of(format!("slices of {}", column.name), batches.to_vec()) }
         })
         .collect()
 }

@@ -71,6 +71,13 @@ pub(crate) fn used(array: &ArrayRef) -> usize {
     array.to_data().get_slice_memory_size().unwrap_or(usize::MAX)
 }
 
+/// `array` in pieces of as many rows, of about `bytes` bytes each, or of a row.
+pub(crate) fn pieces(array: &ArrayRef, bytes: u64) -> impl Iterator<Item = ArrayRef> {
+    let pieces = usize::try_from(used(array) as u64 / bytes.max(1)).unwrap_or(usize::MAX);
+    let rows = array.len().div_ceil(pieces.max(1)).max(1);
+    (0..array.len()).step_by(rows).map(move |start| array.slice(start, rows.min(array.len() - start)))
+}
+
 /// Arrow counts all items, also those of lists that were sliced off.
 fn used_by_items<O: OffsetSizeTrait>(
     offsets: &OffsetBuffer<O>,
@@ -104,6 +111,25 @@ mod tests {
     use arrow_array::{BinaryArray, Int32Array, ListArray, StringArray};
     use arrow_buffer::{Buffer, MutableBuffer, ScalarBuffer};
     use arrow_schema::Field;
+
+    #[test]
+    fn pieces_are_all_rows() {
+        let array: ArrayRef = Arc::new(Int32Array::from_iter_values(0..1000));
+        for (bytes, lengths) in [
+            (u64::MAX, vec![1000]),
+            (4000, vec![1000]),
+            (3999, vec![1000]),
+            (2000, vec![500, 500]),
+            (1300, vec![334, 334, 332]),
+            (0, vec![1; 1000]),
+        ] {
+            let pieces: Vec<_> = pieces(&array, bytes).collect();
+            assert_eq!(pieces.iter().map(|piece| piece.len()).collect::<Vec<_>>(), lengths, "{bytes}");
+            let pieces: Vec<_> = pieces.iter().map(AsRef::as_ref).collect();
+            assert_eq!(&arrow_select::concat::concat(&pieces).unwrap(), &array);
+        }
+        assert_eq!(pieces(&array.slice(0, 0), 10).count(), 0);
+    }
 
     /// Numbers and binary values that lie in one piece of memory.
     fn message() -> (ArrayRef, ArrayRef) {

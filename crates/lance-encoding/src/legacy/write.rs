@@ -19,7 +19,7 @@ use arrow_schema::{DataType, Field};
 use lance_footer::{FormatError, Result};
 use prost::Message;
 
-use crate::detach::{detach, used};
+use crate::detach::{detach, pieces};
 use crate::field::{MAX_NESTING, at_member, is_packed, member_name};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::{ArrayEncoding, SimpleStruct};
@@ -39,7 +39,7 @@ impl LegacyWriter {
     /// A writer of `field`. An error that names the member that cannot be stored.
     pub(crate) fn new(field: &Field, options: &WriterOptions) -> Result<Self> {
         let root = Build { options, columns: 0 }.node(field, String::new(), 0)?;
-        Ok(Self { data_type: field.data_type().clone(), page_bytes: options.page_bytes.max(1), root })
+        Ok(Self { data_type: field.data_type().clone(), page_bytes: options.page_bytes, root })
     }
 }
 
@@ -49,10 +49,8 @@ impl FieldWriter for LegacyWriter {
         let array = detach(&array);
         let mut jobs = vec![];
         // A page takes arrays as they are, so large ones are cut first.
-        let pages = usize::try_from(used(&array) as u64 / self.page_bytes).unwrap_or(usize::MAX);
-        let rows = array.len().div_ceil(pages.max(1)).max(1);
-        for start in (0..array.len()).step_by(rows) {
-            self.root.push(&array.slice(start, rows.min(array.len() - start)), &mut jobs)?;
+        for piece in pieces(&array, self.page_bytes) {
+            self.root.push(&piece, &mut jobs)?;
         }
         Ok(jobs)
     }

@@ -26,8 +26,7 @@ use prost::Message;
 use self::batch::LeafBatch;
 use self::path::{LeafPath, leaf_paths};
 use self::shred::Shredded;
-use crate::block::Block;
-use crate::detach::detach;
+use crate::detach::{detach, pieces};
 use crate::proto::PageLayout;
 use crate::rules::Rules;
 use crate::writer::check_type;
@@ -63,8 +62,14 @@ impl FieldWriter for StructuralWriter {
         check_type(&array, &self.data_type)?;
         let array = detach(&array);
         let mut jobs = vec![];
+        // The rows of packed structs are copied at once, and strings in one piece may have only so many bytes.
+        let packed = self.leaves.iter().find(|leaf| leaf.path.packed.is_some());
+        let packed: Vec<_> = packed.map(|leaf| pieces(&array, leaf.page_bytes).collect()).unwrap_or_default();
         for leaf in &mut self.leaves {
-            leaf.push(LeafBatch::new(&array, &leaf.path)?, &mut jobs);
+            let parts = if leaf.path.packed.is_some() { &packed } else { std::slice::from_ref(&array) };
+            for part in parts {
+                leaf.push(LeafBatch::new(part, &leaf.path)?, &mut jobs);
+            }
         }
         Ok(jobs)
     }
@@ -165,11 +170,10 @@ fn encode(
 ) -> Result<Vec<EncodedPage>> {
     let shredded = Shredded::new(batches, path)?;
     let dictionary = batches.first().and_then(|batch| batch.dictionary.as_ref());
-    let dictionary = dictionary.map(Block::from_array).transpose()?;
     let mut pages = vec![];
     // Below a fixed-size list of structs a page counts its items.
     let slots = path.slots() as u64;
-    for page in layout::lay_out(shredded, path, dictionary.as_ref(), rules)? {
+    for page in layout::lay_out(shredded, path, dictionary, rules)? {
         let rows = page.rows as u64;
         pages.push(EncodedPage {
             leaf,

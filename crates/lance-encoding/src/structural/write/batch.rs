@@ -50,7 +50,7 @@ pub(super) enum Ancestor {
 }
 
 impl LeafBatch {
-    /// The leaf at `path` of `array`.
+    /// The leaf at `path` of `array`. Errors name the leaf.
     pub(super) fn new(array: &ArrayRef, path: &LeafPath) -> Result<Self> {
         let mut array = array.clone();
         let rows = array.len();
@@ -90,7 +90,8 @@ impl LeafBatch {
             };
             array = next;
         }
-        let (nulls, values, dictionary) = leaf(&array, path)?;
+        let leaf = leaf(&array, path).map_err(|error| at_member(error, path.name()));
+        let (nulls, values, dictionary) = leaf?;
         Ok(Self { rows, ancestors, nulls, values, dictionary })
     }
 
@@ -150,10 +151,7 @@ fn leaf(array: &ArrayRef, path: &LeafPath) -> Result<(Option<NullBuffer>, Block,
         LeafKind::Null => Ok((Some(NullBuffer::new_null(array.len())), Block::Null(array.len()), None)),
         LeafKind::EmptyStruct => Ok((nulls, Block::Null(array.len()), None)),
         LeafKind::Plain => match &path.packed {
-            Some(packed) => {
-                let rows = packed.rows(array).map_err(|error| at_member(error, path.name()))?;
-                Ok((nulls, rows, None))
-            }
+            Some(packed) => Ok((nulls, packed.rows(array)?, None)),
             None => Ok((nulls, Block::from_array(array)?, None)),
         },
         LeafKind::Dictionary => {

@@ -1,5 +1,6 @@
 //! Which layout a page gets, and how its values are encoded.
 
+use arrow_array::ArrayRef;
 use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
@@ -9,7 +10,7 @@ use super::packed_struct::Packed;
 use super::page::{Page, cuts, longest_gap, prepared, split};
 use super::path::{LeafKind, LeafPath};
 use super::shred::Shredded;
-use super::{constant, items, mini_block};
+use super::{constant, items, levels, mini_block};
 use crate::Levels;
 use crate::block::Block;
 use crate::codec::dictionary::Distinct;
@@ -26,6 +27,9 @@ const WIDE: usize = 256;
 /// Values of more bytes are wide even if they are lists of bits.
 const HUGE: usize = 8 << 10;
 
+/// Bytes that a chunk may have besides levels and values: the sizes of these, and padding.
+const HEADER: usize = 1 << 10;
+
 /// A page in bytes.
 #[derive(Debug)]
 pub(super) struct Laid {
@@ -36,8 +40,24 @@ pub(super) struct Laid {
 }
 
 /// The pages that hold `shredded`: one, unless its levels do not fit into one. Values are indices into `dictionary`,
-/// if there is one.
+/// if there is one. Errors name the leaf.
 pub(super) fn lay_out(
+    shredded: Shredded,
+    path: &LeafPath,
+    dictionary: Option<&ArrayRef>,
+    rules: &Rules,
+) -> Result<Vec<Laid>> {
+    let dictionary = dictionary.map(Block::from_array).transpose();
+    dictionary.and_then(|dictionary| pages(shredded, path, dictionary.as_ref(), rules)).map_err(|error| {
+        let error = match error {
+            FormatError::Unsupported { what } => FormatError::unsupported(format!("writing {what}")),
+            other => other,
+        };
+        at_member(error, path.name())
+    })
+}
+
+fn pages(
     shredded: Shredded,
     path: &LeafPath,
     dictionary: Option<&Block>,
@@ -48,7 +68,7 @@ pub(super) fn lay_out(
     if path.kind == LeafKind::EmptyStruct {
         if page.levels != Levels::default() {
             let what = "a struct without members that is null, or below a null or a list";
-            return Err(named(FormatError::unsupported(what), path));
+            return Err(FormatError::unsupported(what));
         }
         return laid(constant::empty_struct());
     }
@@ -63,9 +83,7 @@ pub(super) fn lay_out(
         return laid(page);
     }
     let values = prepared(&page)?;
-    Filled { page: &page, values: &values, path, dictionary, rules }
-        .lay_out()
-        .map_err(|error| named(error, path))
+    Filled { page: &page, values: &values, path, dictionary, rules }.lay_out()
 }
 
 /// A page with values that differ.
@@ -167,7 +185,7 @@ impl<'a> Filled<'a> {
     /// A mini-block page with values as `proposal` says, or several.
     fn chunks(self, proposal: Proposal<'_>, dictionary: Option<&Block>) -> Result<Vec<Laid>> {
         let codecs = LevelCodecs::choose(&self.page.levels, self.rules);
-        let limit = codecs.limit();
+        let limit = codecs.limit(self.level_bytes());
         let cuts = if longest_gap(self.page) <= limit.saturating_sub(2) / 3 {
             vec![]
         } else {
@@ -187,15 +205,27 @@ impl<'a> Filled<'a> {
         }
         if cuts.len() < 2 {
             let dictionary = dictionary.map(|items| items::encode(items, &self.path.settings, self.rules));
-            let (layout, buffers) =
-                mini_block::encode(self.page, proposal, dictionary.transpose()?, codecs, self.rules)?;
+            let (layout, buffers) = mini_block::encode(
+                self.page,
+                proposal,
+                dictionary.transpose()?,
+                (codecs, limit),
+                self.rules,
+            )?;
             return Ok(vec![Laid { rows: self.page.rows, layout, buffers }]);
         }
-        let mut pages = vec![];
+        let mut laid = vec![];
         for piece in split(self.page, &cuts)? {
-            pages.extend(lay_out(piece, self.path, self.dictionary, self.rules)?);
+            laid.extend(pages(piece, self.path, self.dictionary, self.rules)?);
         }
-        Ok(pages)
+        Ok(laid)
+    }
+
+    /// Bytes that the levels of a chunk may take: what half a chunk of values leaves, or two values if they are more.
+    fn level_bytes(self) -> usize {
+        let two = self.values.iter().map(|block| 2 * most_bytes(block)).max().unwrap_or(0);
+        let chunk = self.rules.max_chunk_bytes;
+        chunk.saturating_sub(two.max(chunk / 2) + HEADER).clamp(HEADER / 4, levels::MOST_BYTES)
     }
 }
 
@@ -210,16 +240,21 @@ fn is_wide(values: &[Block]) -> bool {
             Block::FixedSizeList { dimension, items, .. } => dimension.saturating_mul(widest(items)),
         }
     }
-    let huge = |block: &Block| block.len() > 0 && block.bytes(0..1) > HUGE;
-    values.iter().any(|block| widest(block) >= WIDE || huge(block))
+    values.iter().any(|block| widest(block) >= WIDE || most_bytes(block) > HUGE)
 }
 
-/// The same error, with the name of the leaf.
-fn named(error: FormatError, path: &LeafPath) -> FormatError {
-    match error {
-        FormatError::Unsupported { what } => {
-            at_member(FormatError::unsupported(format!("writing {what}")), path.name())
+/// Bytes that a value of `block` has at most in a chunk, with its length or which of its items are null.
+fn most_bytes(block: &Block) -> usize {
+    fn bits(block: &Block) -> usize {
+        match block {
+            Block::Null(_) => 0,
+            Block::Bits(_) => 1,
+            Block::Fixed { width, .. } => width.saturating_mul(8),
+            Block::Variable { offsets, .. } => (offsets.longest() + offsets.width()).saturating_mul(8),
+            Block::FixedSizeList { dimension, validity, items } => {
+                dimension.saturating_mul(bits(items) + usize::from(validity.is_some()))
+            }
         }
-        other => other,
     }
+    bits(block).div_ceil(8)
 }

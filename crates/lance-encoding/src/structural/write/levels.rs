@@ -15,8 +15,8 @@ const RUNS_HEAD: usize = 8;
 /// Entries of a chunk, about, as far as how levels are stored goes.
 const CHUNK: usize = 1024;
 
-/// Bits that packed levels of a chunk may take.
-const CHUNK_BITS: usize = 131_072;
+/// Bytes that the levels of a chunk may take together.
+pub(super) const MOST_BYTES: usize = 15 << 10;
 
 /// How the repetition and the definition levels of a page are stored; none for those that are not.
 #[derive(Debug, Clone, Copy)]
@@ -29,9 +29,12 @@ impl LevelCodecs {
         Self([choose(&levels.repetition), choose(&levels.definition)])
     }
 
-    /// Entries that a chunk may have: their number, and the bytes of either level, have 16 bits.
-    pub(super) fn limit(self) -> usize {
-        let packed = CHUNK_BITS / self.0.iter().flatten().map(|codec| codec.bits()).sum::<usize>().max(1);
+    /// Entries that a chunk may have whose levels take no more than `bytes`: their number, and the bytes of either level,
+    /// have 16 bits.
+    pub(super) fn limit(self, bytes: usize) -> usize {
+        let bits = self.0.iter().flatten().map(|codec| codec.bits()).sum::<usize>().max(1);
+        // Whole vectors, since what is left may take as much as one; or levels as they are.
+        let packed = (bytes / (VECTOR / 8 * bits) * VECTOR).max(bytes / (2 * size_of::<u16>()));
         let most = usize::from(u16::MAX);
         // No entry may be like the one before it.
         let runs = if self.0.contains(&Some(LevelCodec::Rle)) { (most - RUNS_HEAD) / RUN } else { most };

@@ -23,19 +23,18 @@ use crate::proto::page_layout::Layout;
 use crate::rules::Rules;
 use crate::scheme::{ChunkBuffers, Chunks, Proposal};
 
-/// `page`, whose values are encoded as `proposal` says and whose levels by `codecs`; with a dictionary as a block.
+/// `page`, whose values are encoded as `proposal` says and whose levels by `codecs`, `limit` in a chunk; with a dictionary
+/// as a block.
 pub(super) fn encode(
     page: &Page,
     proposal: Proposal<'_>,
     dictionary: Option<Items>,
-    codecs: LevelCodecs,
+    (LevelCodecs(codecs), limit): (LevelCodecs, usize),
     rules: &Rules,
 ) -> Result<(Layout, Vec<Vec<Bytes>>)> {
     // Half of what is said too much does no harm, and half of what is too little either.
     let capacity = usize::try_from(proposal.bytes()).unwrap_or_default();
     let mut chunks = proposal.start()?;
-    let limit = codecs.limit();
-    let LevelCodecs(codecs) = codecs;
     let (repetition, definition) = (page.levels.repetition.as_deref(), page.levels.definition.as_deref());
     let mut writer = ChunkWriter {
         levels: [repetition, definition],

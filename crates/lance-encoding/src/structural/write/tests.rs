@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use arrow_array::types::Int16Type;
-use arrow_array::{FixedSizeListArray, Int32Array, ListArray, StringArray, StructArray};
+use arrow_array::{
+    BooleanArray, FixedSizeBinaryArray, FixedSizeListArray, Int32Array, ListArray, StringArray, StructArray,
+};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use lance_footer::Version;
 
@@ -339,6 +341,36 @@ fn g_fixed_size_list_of_struct() {
     let found = levels(&array.slice(2, 1));
     assert_eq!(found.definition.unwrap(), [1, 0]);
     assert_eq!(found.layers, [NULLABLE; 3]);
+}
+
+#[test]
+fn pages_that_cannot_be_name_their_leaf_once() {
+    let wide = |gap: usize| {
+        // Two take more than a chunk; lists without items between them make several pages.
+        let items = FixedSizeBinaryArray::new(20_000, vec![7; 160_000].into(), None);
+        let lengths: Vec<_> = (0..2 * gap).map(|row| usize::from(row % gap < 4)).collect();
+        list(Arc::new(items), &lengths, None)
+    };
+    let empty: ArrayRef = Arc::new(StructArray::new_empty_fields(3, Some(vec![true, false, true].into())));
+    let bits: ArrayRef = Arc::new(BooleanArray::from(vec![true, false, true]));
+    let bits = FixedSizeListArray::new(Arc::new(Field::new("item", DataType::Boolean, true)), 3, bits, None);
+    let long = "writing values so long that two take a chunk of";
+    for (array, layout, wanted) in [
+        (structs("m", wide(4), None), Some("miniblock"), format!("m.item: {long}")),
+        (wide(60_000), Some("miniblock"), format!("item: {long}")),
+        (structs("m", empty, None), None, "m: writing a struct without members that is null".into()),
+        (structs("m", Arc::new(bits), None), Some("fullzip"), "m: writing full-zip pages of values".into()),
+    ] {
+        let key = |layout: &str| ("lance-encoding:structural-encoding".to_string(), layout.to_string());
+        let field = Field::new("x", array.data_type().clone(), true);
+        let field = field.with_metadata(layout.map(key).into_iter().collect());
+        let options = WriterOptions { version: Version::V2_1, ..WriterOptions::default() };
+        let mut writer = field_writer(&field, &options).unwrap();
+        let mut jobs = writer.push(array).unwrap();
+        jobs.extend(writer.finish().unwrap());
+        let error = jobs.into_iter().find_map(|job| job.run().err()).expect(&wanted).to_string();
+        assert!(error.starts_with(&format!("unsupported: {wanted}")), "{error}");
+    }
 }
 
 #[test]
