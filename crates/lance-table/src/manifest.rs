@@ -10,7 +10,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::{BufMut, Bytes, BytesMut};
-use lance_footer::{Cursor, FormatError, MAGIC, Result};
+use lance_footer::{Cursor, FormatError, MAGIC, Result, Version};
 use prost::Message;
 
 use crate::proto;
@@ -120,6 +120,17 @@ impl Manifest {
             let deleted = fragment.deletion_file.as_ref().map_or(0, deleted);
             sum.saturating_add(fragment.physical_rows.saturating_sub(deleted))
         })
+    }
+
+    /// The version of new data files.
+    pub(crate) fn file_version(&self) -> Result<Version> {
+        if let Some(format) = &self.message.data_format {
+            return format.version.parse();
+        }
+        match self.message.fragments.iter().find_map(|fragment| fragment.files.first()) {
+            Some(file) => Version::from_manifest(file.file_major_version, file.file_minor_version),
+            None => Ok(Version::default()),
+        }
     }
 
     /// Whether rows keep their ids when they move.

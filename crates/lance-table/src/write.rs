@@ -1,6 +1,6 @@
 //! Writes batches as new fragments, then commits them.
 
-use lance_file::{Batches, Compression, FileWriter, Schema};
+use lance_file::{Batches, Compression, FileWriter, Schema, Written};
 use lance_footer::{Alignment, Version};
 use lance_io::Store;
 use uuid::Uuid;
@@ -123,14 +123,9 @@ impl Target {
         let message = &read.manifest.message;
         let format = |error| TableError::format(&read.location, error);
         let table = Schema::from_proto(&message.fields, &message.schema_metadata).map_err(format)?;
-        let version = match (options.version, &message.data_format) {
-            (Some(version), _) => version,
-            (None, Some(stored)) => stored.version.parse().map_err(format)?,
-            (None, None) => match message.fragments.iter().find_map(|fragment| fragment.files.first()) {
-                Some(file) => Version::from_manifest(file.file_major_version, file.file_minor_version)
-                    .map_err(format)?,
-                None => Version::default(),
-            },
+        let version = match options.version {
+            Some(version) => version,
+            None => read.manifest.file_version().map_err(format)?,
         };
         let fields = match_append(&table.fields, &incoming.fields).map_err(TableError::invalid)?;
         let schema = Schema { fields, metadata: table.metadata };
@@ -175,7 +170,7 @@ impl Fragments<'_> {
     async fn push(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let (name, mut writer) = match self.open.take() {
             Some(open) => open,
-            None => begin(self.store, self.target, self.options).await?,
+            None => begin(self.store, &self.target.schema, self.target.version, self.options).await?,
         };
         let room = self.options.max_rows_per_fragment.saturating_sub(writer.rows());
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(batch.num_rows());
@@ -193,32 +188,42 @@ impl Fragments<'_> {
     async fn close(&mut self) -> Result<()> {
         let Some((path, writer)) = self.open.take() else { return Ok(()) };
         let written = writer.finish().await?;
-        let (file_major_version, file_minor_version) = written.version.to_manifest();
-        let column_indices = written.columns.iter().map(|column| i32::try_from(*column).unwrap_or(-1));
-        let file = DataFile {
-            path,
-            column_indices: column_indices.collect(),
-            fields: written.fields,
-            file_major_version,
-            file_minor_version,
-            file_size_bytes: written.size,
-            base_id: None,
-        };
-        let fragment = DataFragment { files: vec![file], physical_rows: written.rows, ..Default::default() };
-        self.done.push(fragment);
+        let physical_rows = written.rows;
+        let files = vec![describe(path, written)];
+        self.done.push(DataFragment { files, physical_rows, ..Default::default() });
         Ok(())
     }
 }
 
-/// A new file and its name.
-async fn begin(store: &Store, target: &Target, options: &WriteOptions) -> Result<(String, FileWriter)> {
+/// A new data file and its name. It leaves nothing unless it is finished.
+pub(crate) async fn begin(
+    store: &Store,
+    schema: &Schema,
+    version: Version,
+    options: &WriteOptions,
+) -> Result<(String, FileWriter)> {
     let name = file_name(Uuid::new_v4().into_bytes());
     let writer = store.create(&format!("data/{name}"), options.alignment).await?;
-    let writer = FileWriter::new(writer, target.schema.clone(), file_options(target.version, options))?;
+    let writer = FileWriter::new(writer, schema.clone(), file_options(version, options))?;
     Ok((name, writer))
 }
 
-fn file_options(version: Version, options: &WriteOptions) -> lance_file::WriteOptions {
+/// What a manifest says of the data file at `path`.
+pub(crate) fn describe(path: String, written: Written) -> DataFile {
+    let (file_major_version, file_minor_version) = written.version.to_manifest();
+    let column_indices = written.columns.iter().map(|column| i32::try_from(*column).unwrap_or(-1));
+    DataFile {
+        path,
+        column_indices: column_indices.collect(),
+        fields: written.fields,
+        file_major_version,
+        file_minor_version,
+        file_size_bytes: written.size,
+        base_id: None,
+    }
+}
+
+pub(crate) fn file_options(version: Version, options: &WriteOptions) -> lance_file::WriteOptions {
     let WriteOptions { page_bytes, compression, checksums, .. } = *options;
     lance_file::WriteOptions { version, page_bytes, compression, checksums }
 }
