@@ -55,5 +55,7 @@ pub use memory::MemoryFile;
 #[cfg(feature = "object-store")]
 pub use object::ObjectFile;
 pub use read::{ReadAt, ReadBlocking};
+#[cfg(feature = "failpoints")]
+pub use store::{FailPoints, Moment, Write};
 pub use store::{Listed, Store};
 pub use writer::AlignedWriter;

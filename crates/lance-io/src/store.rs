@@ -1,5 +1,7 @@
 //! Roots below which files are opened, listed, created and published.
 
+#[cfg(feature = "failpoints")]
+mod failpoints;
 mod local;
 mod memory;
 #[cfg(feature = "object-store")]
@@ -16,10 +18,23 @@ use crate::ObjectFile;
 use crate::error::Result;
 use crate::writer::{AlignedWriter, Sink};
 use crate::{Alignment, Counting, Counts, IoError, LocalFile, MemoryFile, ReadAt};
+#[cfg(feature = "failpoints")]
+pub use failpoints::{FailPoints, Moment, Write};
 pub(crate) use local::{Publish, Temporary};
 pub(crate) use memory::Files;
 #[cfg(feature = "object-store")]
 pub(crate) use object::Objects;
+
+/// Tells the fail points of a store or writer where it is, if there are such.
+macro_rules! hit {
+    ($of:expr, $write:ident, $done:expr, $path:expr) => {
+        #[cfg(feature = "failpoints")]
+        if let Some(failpoints) = &$of.failpoints {
+            failpoints.hit($crate::Write::$write, $done, $path)?;
+        }
+    };
+}
+pub(crate) use hit;
 
 /// A root: a directory of the local file system, of a memory, or of an object store.
 ///
@@ -32,6 +47,10 @@ pub struct Store {
     prefix: String,
     /// Where reads are counted, if they are.
     counts: Option<Counts>,
+    /// Whether a local write waits for the disk.
+    durable: bool,
+    #[cfg(feature = "failpoints")]
+    failpoints: Option<FailPoints>,
 }
 
 #[derive(Debug, Clone)]
@@ -68,11 +87,18 @@ impl Store {
     #[cfg(feature = "object-store")]
     pub fn object(store: Arc<dyn object_store::ObjectStore>, prefix: &str) -> Self {
         let base = store.to_string();
-        Self::at(Root::Object(Objects { store, base })).child(prefix.trim_start_matches('/'))
+        Self::at(Root::Object(Objects::new(store, base))).child(prefix.trim_start_matches('/'))
     }
 
     const fn at(root: Root) -> Self {
-        Self { root, prefix: String::new(), counts: None }
+        Self {
+            root,
+            prefix: String::new(),
+            counts: None,
+            durable: true,
+            #[cfg(feature = "failpoints")]
+            failpoints: None,
+        }
     }
 
     /// `path` in full, for errors and people.
@@ -96,6 +122,22 @@ impl Store {
     pub fn counted(&self) -> (Self, Counts) {
         let counts = Counts::default();
         (Self { counts: Some(counts.clone()), ..self.clone() }, counts)
+    }
+
+    /// Says whether local files are on the disk when a write returns, with the directory that has their name; they are by
+    /// default. Without it writes are faster, and a power failure can lose what was acknowledged, or leave files empty.
+    /// Object stores do as they do.
+    #[must_use]
+    pub const fn durable(mut self, durable: bool) -> Self {
+        self.durable = durable;
+        self
+    }
+
+    /// The same root, with something that happens at each step of what is written through it from now on.
+    #[cfg(feature = "failpoints")]
+    #[must_use]
+    pub fn with_failpoints(&self, failpoints: FailPoints) -> Self {
+        Self { failpoints: Some(failpoints), ..self.clone() }
     }
 
     /// Whether the store itself lists names in lexicographic order, so that the first of a long listing can
@@ -148,44 +190,67 @@ impl Store {
     /// there. Directories are made as needed.
     pub async fn create(&self, path: &str, alignment: Alignment) -> Result<AlignedWriter, IoError> {
         let full = self.full(path)?;
+        hit!(self, Create, false, path);
         let sink = match &self.root {
-            Root::Local(root) => Sink::local(local::join(root, &full)).await?,
+            Root::Local(root) => Sink::local(local::join(root, &full), self.durable).await?,
             Root::Memory(files) => Sink::memory(files.clone(), full),
             #[cfg(feature = "object-store")]
             Root::Object(objects) => {
                 Sink::object(Arc::clone(&objects.store), objects.key(&full)?, self.location(path))
             }
         };
-        Ok(AlignedWriter::new(self.location(path), alignment, sink))
+        hit!(self, Create, true, path);
+        let writer = AlignedWriter::new(self.location(path), alignment, sink);
+        #[cfg(feature = "failpoints")]
+        let writer = writer.with_failpoints(self.failpoints.clone());
+        Ok(writer)
     }
 
     /// Writes a file that must not exist. Of many writers exactly one wins, the others get
     /// [`IoError::AlreadyExists`]; nobody ever sees a part of it.
     pub async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<(), IoError> {
         let full = self.full(path)?;
+        hit!(self, PutIfAbsent, false, path);
         match &self.root {
-            Root::Local(root) => local::put(local::join(root, &full), bytes, Publish::IfAbsent).await,
-            Root::Memory(files) => match files.insert_if_absent(full, bytes) {
-                true => Ok(()),
-                false => Err(IoError::AlreadyExists { path: self.location(path) }),
-            },
+            Root::Local(root) => {
+                local::put(local::join(root, &full), bytes, Publish::IfAbsent, self.durable).await?;
+            }
+            Root::Memory(files) => {
+                if !files.insert_if_absent(full, bytes) {
+                    return Err(IoError::AlreadyExists { path: self.location(path) });
+                }
+            }
             #[cfg(feature = "object-store")]
-            Root::Object(objects) => objects.put(&full, bytes, object_store::PutMode::Create).await,
+            Root::Object(objects) => objects.put(&full, bytes, object_store::PutMode::Create).await?,
+        }
+        hit!(self, PutIfAbsent, true, path);
+        Ok(())
+    }
+
+    /// Whether [`Self::put_if_absent`] can be relied on: some object stores ignore the condition and write over what is there.
+    /// Found out once for a store and what was made from it, with a temporary file below `dir`.
+    pub async fn honours_conditions(&self, dir: &str) -> Result<bool, IoError> {
+        match &self.root {
+            Root::Local(_) | Root::Memory(_) => Ok(true),
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.honours_conditions(&self.full(dir)?).await,
         }
     }
 
     /// Writes a file, or replaces it, in one step.
     pub async fn put(&self, path: &str, bytes: Bytes) -> Result<(), IoError> {
         let full = self.full(path)?;
+        hit!(self, Put, false, path);
         match &self.root {
-            Root::Local(root) => local::put(local::join(root, &full), bytes, Publish::Replace).await,
-            Root::Memory(files) => {
-                files.insert(full, bytes);
-                Ok(())
+            Root::Local(root) => {
+                local::put(local::join(root, &full), bytes, Publish::Replace, self.durable).await?;
             }
+            Root::Memory(files) => files.insert(full, bytes),
             #[cfg(feature = "object-store")]
-            Root::Object(objects) => objects.put(&full, bytes, object_store::PutMode::Overwrite).await,
+            Root::Object(objects) => objects.put(&full, bytes, object_store::PutMode::Overwrite).await?,
         }
+        hit!(self, Put, true, path);
+        Ok(())
     }
 
     /// What lies directly below `dir`, by name. A directory that does not exist is empty.
@@ -204,15 +269,15 @@ impl Store {
     /// Removes the file at `path`. To remove what is not there is no error.
     pub async fn delete(&self, path: &str) -> Result<(), IoError> {
         let full = self.full(path)?;
+        hit!(self, Delete, false, path);
         match &self.root {
-            Root::Local(root) => local::delete(local::join(root, &full)).await,
-            Root::Memory(files) => {
-                files.remove(&full);
-                Ok(())
-            }
+            Root::Local(root) => local::delete(local::join(root, &full)).await?,
+            Root::Memory(files) => files.remove(&full),
             #[cfg(feature = "object-store")]
-            Root::Object(objects) => objects.delete(&full).await,
+            Root::Object(objects) => objects.delete(&full).await?,
         }
+        hit!(self, Delete, true, path);
+        Ok(())
     }
 
     /// `path` below the root proper. An error if it could lead out of it.
@@ -253,6 +318,68 @@ fn stray_part(path: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn files_appear_without_waiting_for_the_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::local(dir.path()).durable(false);
+        store.put("a/b", Bytes::from_static(b"1")).await.unwrap();
+        assert!(store.put_if_absent("a/b", Bytes::from_static(b"2")).await.is_err());
+        let mut writer = store.create("a/c", Alignment::Bytes64).await.unwrap();
+        writer.raw(Bytes::from_static(b"3")).await.unwrap();
+        writer.finish().await.unwrap();
+        let names = store.list("a").await.unwrap().into_iter().map(|listed| listed.name);
+        assert_eq!(names.collect::<Vec<_>>(), ["b", "c"]);
+        assert!(store.honours_conditions("a").await.unwrap());
+    }
+
+    /// Each kind of write, before and after it.
+    #[cfg(feature = "failpoints")]
+    #[tokio::test]
+    async fn fail_points_are_before_and_after_each_write() {
+        use std::sync::Mutex;
+
+        async fn write_all(store: &Store) -> Result<()> {
+            let byte = Bytes::from_static(b"1");
+            store.put_if_absent("a", byte.clone()).await?;
+            store.put("b", byte.clone()).await?;
+            let mut writer = store.create("c", Alignment::Bytes64).await?;
+            writer.raw(byte).await?;
+            writer.finish().await?;
+            store.delete("a").await
+        }
+
+        let seen = Arc::new(Mutex::new(vec![]));
+        let push = Arc::clone(&seen);
+        let record = FailPoints::new(move |moment: &Moment<'_>| {
+            push.lock().unwrap().push((moment.write, moment.done));
+            Ok(())
+        });
+        write_all(&Store::memory().with_failpoints(record)).await.unwrap();
+        let seen = seen.lock().unwrap().clone();
+        let writes = [Write::PutIfAbsent, Write::Put, Write::Create, Write::Finish, Write::Delete];
+        assert_eq!(seen, writes.map(|write| [(write, false), (write, true)]).concat());
+        for (at, (write, done)) in seen.into_iter().enumerate() {
+            let dir = tempfile::tempdir().unwrap();
+            for store in [Store::memory(), Store::local(dir.path())] {
+                let fail = FailPoints::new(move |moment: &Moment<'_>| match (moment.write, moment.done) {
+                    here if here == (write, done) => Err(IoError::NotFound { path: "here".into() }),
+                    _ => Ok(()),
+                });
+                assert!(write_all(&store.with_failpoints(fail)).await.is_err());
+                let names = store.list("").await.unwrap().into_iter().map(|listed| listed.name);
+                let names = names.filter(|name| !name.starts_with(".tmp")).collect::<Vec<_>>();
+                let expected: &[&str] = match at {
+                    0 => &[],
+                    1 | 2 => &["a"],
+                    3..=6 => &["a", "b"],
+                    7 | 8 => &["a", "b", "c"],
+                    _ => &["b", "c"],
+                };
+                assert_eq!(names, expected, "{write:?}, {done}");
+            }
+        }
+    }
 
     #[test]
     fn paths_that_lead_out_are_refused() {

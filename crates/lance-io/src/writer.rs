@@ -8,7 +8,7 @@ use bytes::Bytes;
 use lance_footer::Extent;
 
 use crate::error::Result;
-use crate::store::Files;
+use crate::store::{Files, hit};
 use crate::{Alignment, IoError};
 use local::LocalSink;
 #[cfg(feature = "object-store")]
@@ -26,6 +26,8 @@ pub struct AlignedWriter {
     alignment: Alignment,
     position: u64,
     sink: Sink,
+    #[cfg(feature = "failpoints")]
+    failpoints: Option<crate::FailPoints>,
 }
 
 /// Where the bytes go.
@@ -47,8 +49,8 @@ pub(crate) struct MemorySink {
 }
 
 impl Sink {
-    pub(crate) async fn local(target: std::path::PathBuf) -> Result<Self> {
-        Ok(Self::Local(LocalSink::create(target).await?))
+    pub(crate) async fn local(target: std::path::PathBuf, durable: bool) -> Result<Self> {
+        Ok(Self::Local(LocalSink::create(target, durable).await?))
     }
 
     pub(crate) fn memory(files: Files, key: String) -> Self {
@@ -81,7 +83,19 @@ impl Sink {
 
 impl AlignedWriter {
     pub(crate) const fn new(path: String, alignment: Alignment, sink: Sink) -> Self {
-        Self { path, alignment, position: 0, sink }
+        Self {
+            path,
+            alignment,
+            position: 0,
+            sink,
+            #[cfg(feature = "failpoints")]
+            failpoints: None,
+        }
+    }
+
+    #[cfg(feature = "failpoints")]
+    pub(crate) fn with_failpoints(self, failpoints: Option<crate::FailPoints>) -> Self {
+        Self { failpoints, ..self }
     }
 
     /// How many bytes were written.
@@ -119,7 +133,7 @@ impl AlignedWriter {
         // An error, or a future that is dropped half way, drops the sink and with it what it wrote: bytes may
         // be missing from here on.
         let mut sink = match std::mem::replace(&mut self.sink, Sink::Failed) {
-            Sink::Failed => return Err(self.failed_before()),
+            Sink::Failed => return Err(failed_before(self.path.clone())),
             sink => sink,
         };
         sink.write(bytes).await?;
@@ -130,18 +144,20 @@ impl AlignedWriter {
 
     /// Publishes the file and returns its size.
     pub async fn finish(self) -> Result<u64, IoError> {
+        hit!(self, Finish, false, &self.path);
         match self.sink {
             Sink::Local(sink) => sink.finish().await?,
             Sink::Memory(MemorySink { files, key, bytes }) => files.insert(key, bytes.into()),
             #[cfg(feature = "object-store")]
             Sink::Object(sink) => sink.finish().await?,
-            Sink::Failed => return Err(self.failed_before()),
+            Sink::Failed => return Err(failed_before(self.path)),
         }
+        hit!(self, Finish, true, &self.path);
         Ok(self.position)
     }
+}
 
-    fn failed_before(&self) -> IoError {
-        let source = std::io::Error::other("an earlier write to this file failed or was cancelled");
-        IoError::Io { path: self.path.clone(), source }
-    }
+fn failed_before(path: String) -> IoError {
+    let source = std::io::Error::other("an earlier write to this file failed or was cancelled");
+    IoError::Io { path, source }
 }

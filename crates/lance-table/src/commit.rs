@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
@@ -24,8 +25,10 @@ use crate::place::Places;
 use crate::proto::Transaction;
 use crate::table::CONCURRENT;
 use crate::{Manifest, Result, TableError};
+use lock::Lock;
 
 mod again;
+mod lock;
 
 pub(crate) use again::again;
 
@@ -44,6 +47,9 @@ pub struct CommitOptions {
     pub retries: u32,
     /// How long all that may take, from when another writer was first.
     pub patience: Duration,
+    /// A file that is locked while a version is published. Needed for stores that ignore the condition of a write that must
+    /// not replace anything, which are refused without; of no use unless all who write to the table lock the same file.
+    pub lock: Option<PathBuf>,
     /// Key-value pairs that the transaction keeps. Other software shows the one with the key
     /// [`CommitOptions::MESSAGE`] as what the commit is about.
     pub properties: BTreeMap<String, String>,
@@ -63,7 +69,13 @@ impl CommitOptions {
 
 impl Default for CommitOptions {
     fn default() -> Self {
-        Self { attempts: 20, retries: 10, patience: Duration::from_secs(30), properties: BTreeMap::new() }
+        Self {
+            attempts: 20,
+            retries: 10,
+            patience: Duration::from_secs(30),
+            lock: None,
+            properties: BTreeMap::new(),
+        }
     }
 }
 
@@ -263,7 +275,7 @@ async fn publish(
     let (version, location) = (next.version(), store.location(&naming.path(next.version())));
     let bytes = next.to_file().map_err(|error| TableError::format(&location, error))?;
     let found = Found { manifest: next, naming, location };
-    let error = match store.put_if_absent(&naming.path(version), bytes).await {
+    let error = match put_version(store, &naming.path(version), bytes, options).await {
         Ok(()) => return Ok(Some(found)),
         Err(error) => error,
     };
@@ -295,6 +307,29 @@ async fn publish(
     match error {
         IoError::AlreadyExists { .. } => Ok(None),
         error => Err(error.into()),
+    }
+}
+
+/// Writes the manifest at `path`, if nobody did before.
+async fn put_version(
+    store: &Store,
+    path: &str,
+    bytes: Bytes,
+    options: &CommitOptions,
+) -> std::result::Result<(), IoError> {
+    let Some(lock) = &options.lock else {
+        if store.honours_conditions(names::VERSIONS).await? {
+            return store.put_if_absent(path, bytes).await;
+        }
+        let what = "writing only where nothing is: this store ignores that condition, so that two writers could both \
+                    believe that a version is theirs; name a file that all writers lock (CommitOptions::lock)";
+        return Err(IoError::Unsupported { path: store.location(path), what: what.into() });
+    };
+    let _held = Lock::acquire(lock).await?;
+    match store.read_all(path).await {
+        Ok(_) => Err(IoError::AlreadyExists { path: store.location(path) }),
+        Err(IoError::NotFound { .. }) => store.put(path, bytes).await,
+        Err(error) => Err(error),
     }
 }
 

@@ -42,17 +42,19 @@ impl Temporary {
         Ok((Self { path, target, published: false }, file))
     }
 
-    /// Makes the bytes durable and gives the file its name. Blocks.
-    pub(crate) fn publish(mut self, file: &File, how: Publish) -> Result<()> {
+    /// Gives the file its name, and makes bytes and name durable if that is wanted. Blocks.
+    pub(crate) fn publish(mut self, file: &File, how: Publish, durable: bool) -> Result<()> {
         let name = self.target.display().to_string();
         let refused = |error| IoError::from_io(&name, error);
-        file.sync_all().map_err(refused)?;
+        if durable {
+            file.sync_all().map_err(refused)?;
+        }
         match how {
             Publish::Replace => fs::rename(&self.path, &self.target).map_err(refused)?,
             Publish::IfAbsent => rename_if_absent(&self.path, &self.target).map_err(refused)?,
         }
         self.published = true;
-        sync_directory(&self.target).map_err(refused)
+        if durable { sync_directory(&self.target).map_err(refused) } else { Ok(()) }
     }
 }
 
@@ -114,12 +116,12 @@ pub(super) async fn read_all(path: PathBuf) -> Result<Bytes> {
     .await
 }
 
-pub(super) async fn put(target: PathBuf, bytes: Bytes, how: Publish) -> Result<()> {
+pub(super) async fn put(target: PathBuf, bytes: Bytes, how: Publish, durable: bool) -> Result<()> {
     let name = target.display().to_string();
     hop(&name.clone(), move || {
         let (temporary, mut file) = Temporary::create(target)?;
         file.write_all(&bytes).map_err(|error| IoError::from_io(name, error))?;
-        temporary.publish(&file, how)
+        temporary.publish(&file, how, durable)
     })
     .await
 }

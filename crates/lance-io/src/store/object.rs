@@ -3,6 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use tokio::sync::OnceCell;
 
 use crate::error::Result;
 use crate::{IoError, Listed};
@@ -12,9 +13,37 @@ use crate::{IoError, Listed};
 pub(crate) struct Objects {
     pub(crate) store: Arc<dyn ObjectStore>,
     pub(super) base: String,
+    /// Whether a write that must not replace anything is refused where something is, once that is known.
+    conditions: Arc<OnceCell<bool>>,
 }
 
 impl Objects {
+    pub(super) fn new(store: Arc<dyn ObjectStore>, base: String) -> Self {
+        Self { store, base, conditions: Arc::default() }
+    }
+
+    /// Whether the store refuses to write over what is there when it is told to; found out once, with a file below `dir`
+    /// that no reader takes for one of a table.
+    pub(super) async fn honours_conditions(&self, dir: &str) -> Result<bool> {
+        self.conditions.get_or_try_init(|| self.probe(dir)).await.copied()
+    }
+
+    async fn probe(&self, dir: &str) -> Result<bool> {
+        let path = format!("{dir}/.tmp-probe-{}", uuid::Uuid::new_v4().simple());
+        let first = self.put(&path, Bytes::from_static(b"1"), PutMode::Create).await;
+        if let Err(IoError::Store { source: object_store::Error::NotImplemented { .. }, .. }) = first {
+            return Ok(false);
+        }
+        first?;
+        let second = self.put(&path, Bytes::from_static(b"2"), PutMode::Create).await;
+        let removed = self.delete(&path).await;
+        match second {
+            Err(IoError::AlreadyExists { .. }) => removed.map(|()| true),
+            Ok(()) => removed.map(|()| false),
+            Err(error) => Err(error),
+        }
+    }
+
     pub(super) fn location(&self, path: &str) -> String {
         format!("{}/{path}", self.base)
     }

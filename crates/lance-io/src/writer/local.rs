@@ -25,6 +25,7 @@ pub(crate) struct LocalSink {
     file: Writing,
     pending: Vec<Bytes>,
     pending_bytes: usize,
+    durable: bool,
 }
 
 #[derive(Debug)]
@@ -36,11 +37,11 @@ enum Writing {
 }
 
 impl LocalSink {
-    pub(super) async fn create(target: PathBuf) -> Result<Self> {
+    pub(super) async fn create(target: PathBuf, durable: bool) -> Result<Self> {
         let name = target.display().to_string();
         let (temporary, file) = hop(&name, move || Temporary::create(target)).await?;
         let file = Writing::Idle(BufWriter::with_capacity(SMALL, file));
-        Ok(Self { temporary, name, file, pending: vec![], pending_bytes: 0 })
+        Ok(Self { temporary, name, file, pending: vec![], pending_bytes: 0, durable })
     }
 
     pub(super) async fn write(&mut self, bytes: Bytes) -> Result<()> {
@@ -61,11 +62,11 @@ impl LocalSink {
     pub(super) async fn finish(mut self) -> Result<()> {
         let file = self.idle().await?;
         let parts = self.take_pending();
-        let Self { temporary, name, .. } = self;
+        let Self { temporary, name, durable, .. } = self;
         hop(&name.clone(), move || {
             let file = write_all(file, &parts).and_then(|file| file.into_inner().map_err(Into::into));
             let file = file.map_err(|error| IoError::from_io(name, error))?;
-            temporary.publish(&file, Publish::Replace)
+            temporary.publish(&file, Publish::Replace, durable)
         })
         .await
     }

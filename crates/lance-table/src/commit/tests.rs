@@ -60,11 +60,16 @@ async fn transactions(store: &Store) -> usize {
 
 /// Many writers that all read version 1.
 async fn everybody_appends(store: Store) {
+    everybody_appends_with(store, CommitOptions::default()).await;
+}
+
+async fn everybody_appends_with(store: Store, options: CommitOptions) {
     const WRITERS: usize = 12;
-    commit(&store, 0, create()).await.unwrap();
+    super::commit(&store, 0, create(), &options, vec![]).await.unwrap();
     let writers = (0..WRITERS).map(|writer| {
-        let store = store.clone();
-        tokio::spawn(async move { commit(&store, 1, append(&writer.to_string())).await })
+        let (store, options) = (store.clone(), options.clone());
+        let operation = append(&writer.to_string());
+        tokio::spawn(async move { super::commit(&store, 1, operation, &options, vec![]).await })
     });
     let mut versions = vec![];
     for writer in writers.collect::<Vec<_>>() {
@@ -234,9 +239,15 @@ enum Fault {
 struct Faulty {
     inner: InMemory,
     next: AtomicU8,
+    /// Whether it writes over what is there even if it is told not to.
+    careless: bool,
 }
 
 impl Faulty {
+    fn new(careless: bool) -> Arc<Self> {
+        Arc::new(Self { inner: InMemory::new(), next: AtomicU8::new(0), careless })
+    }
+
     fn set(&self, fault: Fault) {
         self.next.store(fault as u8, Ordering::SeqCst);
     }
@@ -264,8 +275,11 @@ impl ObjectStore for Faulty {
         &self,
         location: &Path,
         payload: PutPayload,
-        options: PutOptions,
+        mut options: PutOptions,
     ) -> object_store::Result<PutResult> {
+        if self.careless {
+            options.mode = PutMode::Overwrite;
+        }
         let fault = if options.mode == PutMode::Create { self.take() } else { Fault::None };
         let lost = || object_store::Error::Generic { store: "faulty", source: "lost".into() };
         match fault {
@@ -331,7 +345,7 @@ fn others_manifest() -> Bytes {
 #[tokio::test]
 async fn lost_answers() {
     for fault in [Fault::Echo, Fault::LostAnswer, Fault::LostWrite, Fault::Beaten] {
-        let faulty = Arc::new(Faulty { inner: InMemory::new(), next: AtomicU8::new(0) });
+        let faulty = Faulty::new(false);
         let store = Store::object(Arc::clone(&faulty) as Arc<dyn ObjectStore>, "table");
         commit(&store, 0, create()).await.unwrap();
         faulty.set(fault);
@@ -352,4 +366,19 @@ async fn lost_answers() {
             }
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stores_that_ignore_conditions_need_a_lock() {
+    let store = Store::object(Faulty::new(true), "table");
+    let error = commit(&store, 0, create()).await.unwrap_err();
+    assert!(matches!(error, TableError::Io(IoError::Unsupported { .. })), "{error}");
+    assert!(error.to_string().contains("name a file that all writers lock"), "{error}");
+    // Neither the transaction nor the probe is left.
+    for dir in [TRANSACTIONS, names::VERSIONS] {
+        assert!(store.list(dir).await.unwrap().is_empty(), "{dir}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let lock = Some(dir.path().join("table.lock"));
+    everybody_appends_with(store, CommitOptions { lock, ..Default::default() }).await;
 }
