@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod any_row;
+pub mod bombs;
 pub mod corpus;
 pub mod coverage;
 pub mod draw;

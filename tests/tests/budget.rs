@@ -4,18 +4,16 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, BinaryArray, Int32Array, ListArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, Int32Array, ListArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use bytes::Bytes;
+use demilance_tests::bombs::{self, Bomb, flat, full_zip, variable, words, zeros, zstd};
 use demilance_tests::edit::Parts;
 use demilance_tests::ours::{self, Shape};
 use futures::{StreamExt, TryStreamExt};
 use lance_encoding::proto::array::array_encoding::ArrayEncoding as ArrayKind;
-use lance_encoding::proto::compressive_encoding::Compression;
 use lance_encoding::proto::page_layout::Layout;
-use lance_encoding::proto::{
-    self, CompressiveEncoding, ConstantLayout, FullZipLayout, RepDefLayer, array, full_zip_layout,
-};
+use lance_encoding::proto::{ConstantLayout, RepDefLayer, array};
 use lance_file::{DecodeBudget, FileError, FileReader, FormatError, OpenOptions, ScanOptions, Version};
 use lance_io::{MemoryFile, Store};
 use lance_table::{Table, WriteOptions};
@@ -41,10 +39,15 @@ async fn open(file: &Bytes, budget: DecodeBudget) -> FileReader {
 
 /// Runs `work` on this thread alone, and fails if it takes too much.
 fn bounded<T>(work: impl Future<Output = T>) -> T {
+    bounded_by(MEMORY, work)
+}
+
+/// The same where it may take `memory` bytes.
+fn bounded_by<T>(memory: u64, work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let (mut output, mut work) = (None, Some(work));
     let measured = allocation_counter::measure(|| output = work.take().map(|work| runtime.block_on(work)));
-    assert!(measured.bytes_max < MEMORY, "{} bytes", measured.bytes_max);
+    assert!(measured.bytes_max < memory, "{} bytes", measured.bytes_max);
     output.unwrap()
 }
 
@@ -93,20 +96,17 @@ fn a_page_of_2_to_60_rows_is_read_lazily() {
 
 /// A file with one string column of `rows` rows, in a page of this layout and these buffers.
 fn strings(rows: u64, layout: Layout, buffers: &[&[u8]]) -> Bytes {
-    let text = Field::new("text", DataType::Binary, true);
-    let mut parts = Parts::of(&written(vec![text], vec![Arc::new(BinaryArray::from_vec(vec![b"x"]))]));
-    parts.descriptor.length = rows;
-    let offsets: Vec<u64> = buffers.iter().map(|buffer| parts.append(buffer)).collect();
-    let page = parts.page(0, 0);
-    page.length = rows;
-    page.buffer_offsets = offsets;
-    page.buffer_sizes = buffers.iter().map(|buffer| buffer.len() as u64).collect();
-    parts.edit_layout(0, 0, |old| old.layout = Some(layout));
-    parts.file()
+    column(Field::new("text", DataType::Binary, true), rows, layout, buffers)
 }
 
-fn words(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+/// The same with a column of another type.
+fn column(field: Field, rows: u64, layout: Layout, buffers: &[&[u8]]) -> Bytes {
+    let row = arrow_array::new_null_array(field.data_type(), 1);
+    let mut parts = Parts::of(&written(vec![field], vec![row]));
+    parts.descriptor.length = rows;
+    set_buffers(&mut parts, 0, rows, buffers);
+    parts.edit_layout(0, 0, |old| old.layout = Some(layout));
+    parts.file()
 }
 
 #[test]
@@ -135,26 +135,6 @@ fn a_long_constant_makes_small_batches() {
     });
 }
 
-/// A zstd frame of `blocks` times 128 KiB of zeros, in 4 bytes each.
-fn zeros(blocks: usize) -> Vec<u8> {
-    // The magic, no flags, a window of 128 KiB.
-    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 7 << 3];
-    for block in 1..=blocks {
-        let repeated = 1 << 1;
-        let header = (1 << 17) << 3 | repeated | u32::from(block == blocks);
-        frame.extend(&header.to_le_bytes()[..3]);
-        frame.push(0);
-    }
-    frame
-}
-
-fn zstd(values: CompressiveEncoding) -> CompressiveEncoding {
-    let scheme = proto::CompressionScheme::CompressionAlgorithmZstd.into();
-    let compression = Some(proto::BufferCompression { scheme, level: None });
-    let general = proto::General { compression, values: Some(Box::new(values)) };
-    CompressiveEncoding { compression: Some(Compression::General(Box::new(general))) }
-}
-
 /// A file of strings, each so many times 128 KiB of zeros.
 fn bombs(blocks: &[usize]) -> Bytes {
     let mut records = vec![];
@@ -165,22 +145,7 @@ fn bombs(blocks: &[usize]) -> Bytes {
         records.extend(frame);
         starts.push(records.len() as u32);
     }
-    let plain = CompressiveEncoding {
-        compression: Some(Compression::Variable(Box::new(proto::Variable {
-            offsets: Some(Box::new(CompressiveEncoding {
-                compression: Some(Compression::Flat(proto::Flat { bits_per_value: 32, data: None })),
-            })),
-            values: None,
-        }))),
-    };
-    let layout = Layout::FullZipLayout(FullZipLayout {
-        num_items: blocks.len() as u32,
-        num_visible_items: blocks.len() as u32,
-        value_compression: Some(zstd(plain)),
-        layers: vec![RepDefLayer::RepdefAllValidItem.into()],
-        details: Some(full_zip_layout::Details::BitsPerOffset(32)),
-        ..Default::default()
-    });
+    let layout = full_zip(blocks.len(), 0, zstd(variable(32)));
     strings(blocks.len() as u64, layout, &[&records, &words(&starts)])
 }
 
@@ -267,33 +232,77 @@ fn set_buffers(parts: &mut Parts, column: usize, length: u64, buffers: &[&[u8]])
 
 #[test]
 fn a_long_list_of_nulls_of_version_2_0_is_bounded() {
+    let dictionary = DataType::Dictionary(DataType::Int8.into(), DataType::Utf8.into());
+    let vectors = DataType::new_fixed_size_list(DataType::Boolean, 100, true);
+    // And how many bits each takes.
+    let types = [
+        (DataType::Boolean, 1),
+        (DataType::Int32, 32),
+        (DataType::Utf8, 32),
+        (DataType::LargeBinary, 64),
+        (dictionary, 64),
+        (vectors, 100),
+    ];
+    for (item, bits) in types {
+        let list = arrow_array::new_null_array(&DataType::new_large_list(item.clone(), true), 1);
+        let field = Field::new("list", list.data_type().clone(), true);
+        let file = written_in(Version::V2_0, vec![field], vec![list]);
+        for items in [1_u64 << 30, 1 << 31] {
+            if items * (bits + 1) < 1 << 32 {
+                continue;
+            }
+            let file = list_of_nulls(&file, items);
+            bounded(async {
+                let file = open(&file, DecodeBudget::default()).await;
+                let scanned = file.scan(ScanOptions::default()).unwrap().next().await.unwrap();
+                let taken = file.take(&[0], file.schema()).await;
+                for error in [scanned.unwrap_err(), taken.unwrap_err()] {
+                    assert!(error.is_over_budget(), "{items} of {item}: {error}");
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn more_items_than_a_list_of_version_2_0_can_have_are_refused() {
     let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some([Some(1)])]);
     let field = Field::new("list", list.data_type().clone(), true);
     let file = written_in(Version::V2_0, vec![field], vec![Arc::new(list)]);
     for items in [1_u64 << 30, 1 << 31, 1 << 34, 1 << 60] {
-        let mut parts = Parts::of(&file);
-        set_buffers(&mut parts, 0, 1, &[&items.to_le_bytes()]);
-        let list = array::List {
-            offsets: page_flat(0, 64, None),
-            null_offset_adjustment: items + 1,
-            num_items: items,
-        };
-        set_array_encoding(&mut parts, 0, ArrayKind::List(Box::new(list)));
-        set_buffers(&mut parts, 1, items, &[]);
-        let nulls = array::nullable::Nullability::AllNulls(array::AllNull {});
-        let nullable = array::Nullable { nullability: Some(nulls) };
-        set_array_encoding(&mut parts, 1, ArrayKind::Nullable(Box::new(nullable)));
-        let file = parts.file();
+        let file = list_of_nulls(&file, items);
         bounded(async {
             let file = open(&file, DecodeBudget::default()).await;
-            let scanned = file.scan(ScanOptions::default()).unwrap().next().await.unwrap();
-            let taken = file.take(&[0], file.schema()).await;
-            for error in [scanned.unwrap_err(), taken.unwrap_err()] {
-                // More than a list can have is refused before that.
-                assert_eq!(error.is_over_budget(), items < 1 << 31, "{items}: {error}");
-            }
+            let error = file.take(&[0], file.schema()).await.unwrap_err();
+            assert_eq!(error.is_over_budget(), items < 1 << 31, "{items}: {error}");
         });
     }
+}
+
+#[test]
+fn nothing_takes_no_memory_however_much_there_is_of_it() {
+    let list = arrow_array::new_null_array(&DataType::new_large_list(DataType::Null, true), 1);
+    let field = Field::new("list", list.data_type().clone(), true);
+    let file = list_of_nulls(&written_in(Version::V2_0, vec![field], vec![list]), 1 << 30);
+    bounded_by(1 << 20, async {
+        let file = open(&file, DecodeBudget::default()).await;
+        let taken = file.take(&[0], file.schema()).await.unwrap();
+        assert_eq!(taken.column(0).as_list::<i64>().value_length(0), 1 << 30);
+    });
+}
+
+/// `file`, of version 2.0, with one list of as many nulls.
+fn list_of_nulls(file: &Bytes, items: u64) -> Bytes {
+    let mut parts = Parts::of(file);
+    set_buffers(&mut parts, 0, 1, &[&items.to_le_bytes()]);
+    let offsets = page_flat(0, 64, None);
+    let list = array::List { offsets, null_offset_adjustment: items + 1, num_items: items };
+    set_array_encoding(&mut parts, 0, ArrayKind::List(Box::new(list)));
+    set_buffers(&mut parts, 1, items, &[]);
+    let nulls = array::nullable::Nullability::AllNulls(array::AllNull {});
+    let nullable = array::Nullable { nullability: Some(nulls) };
+    set_array_encoding(&mut parts, 1, ArrayKind::Nullable(Box::new(nullable)));
+    parts.file()
 }
 
 #[test]
@@ -370,17 +379,21 @@ fn tables_have_a_budget() {
         };
         Table::write(store.clone(), vec![batch].into(), options).await.unwrap();
         let rows: Vec<u64> = (0..1000).collect();
-        let taken = |budget| {
-            let (store, rows) = (store.clone(), &rows);
-            async move {
-                let options = lance_table::OpenOptions { budget, ..Default::default() };
-                let table = Table::open_with(store, options).await.unwrap();
-                table.take(rows, None, false).await.map_err(|error| error.to_string())
-            }
+        let table = async |budget| {
+            let options = lance_table::OpenOptions { budget, ..Default::default() };
+            Table::open_with(store.clone(), options).await.unwrap()
         };
-        assert_eq!(taken(DecodeBudget::default()).await.unwrap().num_rows(), 1000);
-        let error = taken(DecodeBudget { per_byte: 8, constant: 1 << 20 }).await.unwrap_err();
-        assert!(error.contains("field text: page 0") && error.contains("the budget of"), "{error}");
+        let rich = table(DecodeBudget::default()).await;
+        assert_eq!(rich.take(&rows, None, false).await.unwrap().num_rows(), 1000);
+        // Less than what comes out of compressed bytes, and less than what is kept of it: 10 MB.
+        for constant in [1 << 20, 6 << 20] {
+            let poor = table(DecodeBudget { per_byte: 8, constant }).await;
+            // However often it is tried.
+            for _ in 0..3 {
+                let error = poor.take(&rows, None, false).await.unwrap_err().to_string();
+                assert!(error.contains("field text: page 0") && error.contains("the budget of"), "{error}");
+            }
+        }
     });
 }
 
@@ -388,12 +401,9 @@ fn tables_have_a_budget() {
 fn levels_over_the_budget_are_told_with_their_place() {
     // Half a GiB of levels, all 0, in 16 KiB.
     let rows = 1_u64 << 28;
-    let flat = CompressiveEncoding {
-        compression: Some(Compression::Flat(proto::Flat { bits_per_value: 16, data: None })),
-    };
     let layout = Layout::ConstantLayout(ConstantLayout {
         layers: vec![RepDefLayer::RepdefNullableItem.into()],
-        def_compression: Some(zstd(flat)),
+        def_compression: Some(zstd(flat(16))),
         num_def_values: rows,
         ..Default::default()
     });
@@ -404,4 +414,23 @@ fn levels_over_the_budget_are_told_with_their_place() {
         assert!(error.is_over_budget(), "{error}");
         assert!(error.to_string().contains("field text: page 0: levels"), "{error}");
     });
+}
+
+#[test]
+fn bombs_are_refused_before_they_go_off() {
+    for bomb in bombs::all() {
+        let Bomb { name, field, rows, layout, buffers, taken, budget, memory, too_much } = bomb;
+        let buffers: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
+        let file = column(field, rows, layout, &buffers);
+        bounded_by(memory, async {
+            let file = open(&file, budget).await;
+            let rows: Vec<u64> = taken.map_or_else(|| (0..rows).collect(), |row| vec![row]);
+            // However often it is tried.
+            for _ in 0..2 {
+                let error = file.take(&rows, file.schema()).await.unwrap_err();
+                assert_eq!(error.is_over_budget(), too_much, "{name}: {error}");
+                assert!(error.to_string().contains("field x"), "{name}: {error}");
+            }
+        });
+    }
 }

@@ -9,6 +9,7 @@
 //! ```
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,7 @@ use bytes::Bytes;
 use lance_footer::{Answer, Ask, Extent, FormatError, Machine, Result, Step};
 
 use crate::bounds;
+use crate::budget::TableBudget;
 use crate::load::{Load, map, ready};
 use crate::validity::Validity;
 
@@ -96,13 +98,22 @@ impl Descriptions {
         missing
     }
 
-    /// Holds the descriptions of `rows`, which [`Self::missing`] gave.
-    pub(crate) fn keep(&self, rows: &Range<u64>, descriptions: &[u8]) -> Result<()> {
-        let count = bounds::size(rows.end.saturating_sub(rows.start), "blobs")?;
-        bounds::exactly(descriptions, bounds::product(count, DESCRIPTION, "blobs")?, "blobs")?;
+    /// Holds the descriptions of `rows`, which [`Self::missing`] gave, and for which `read` bytes were read. They come
+    /// out of `tables`: they are held as long as these.
+    pub(crate) fn keep(
+        &self,
+        rows: &Range<u64>,
+        descriptions: &[u8],
+        read: u64,
+        tables: &TableBudget,
+    ) -> Result<()> {
+        bounds::exactly(descriptions, described_bytes(rows)?, "blobs")?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // A copy, since these bytes may be a small part of what was read.
-        kept.insert(rows.start / CHUNK, Bytes::copy_from_slice(descriptions));
+        if let Entry::Vacant(place) = kept.entry(rows.start / CHUNK) {
+            tables.table(read).spend(descriptions.len())?;
+            // A copy, since these bytes may be a small part of what was read.
+            place.insert(Bytes::copy_from_slice(descriptions));
+        }
         Ok(())
     }
 
@@ -163,6 +174,11 @@ impl Descriptions {
         }
         Ok(map(Box::new(Packed(Some(extents))), |bytes| Ok(HeldBlobs { bytes, ..held })))
     }
+}
+
+/// Bytes of the descriptions of `rows`.
+pub(crate) fn described_bytes(rows: &Range<u64>) -> Result<usize> {
+    bounds::product(bounds::size(rows.end.saturating_sub(rows.start), "blobs")?, DESCRIPTION, "blobs")
 }
 
 /// Blobs in memory.
@@ -231,6 +247,7 @@ fn corrupt(reason: impl Into<String>) -> FormatError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::DecodeBudget;
 
     #[test]
     fn the_same_bytes_as_often_as_there_are_rows() {
@@ -243,19 +260,28 @@ mod tests {
     #[test]
     #[expect(clippy::single_range_in_vec_init, reason = "lists of ranges, some with one")]
     fn descriptions_are_held_in_chunks() {
-        let descriptions = Descriptions::new(10_000);
+        let (descriptions, tables) = (Descriptions::new(10_000), TableBudget::default());
         assert_eq!(
             descriptions.missing(&[5..7, 4095..4097, 9000..9001]),
             [0..4096, 4096..8192, 8192..10_000]
         );
         let bytes: Vec<u8> =
             (8192..10_000_u64).flat_map(|row| [row, row % 7]).flat_map(u64::to_le_bytes).collect();
-        descriptions.keep(&(8192..10_000), &bytes).unwrap();
-        assert!(descriptions.keep(&(0..4096), &bytes).is_err());
+        descriptions.keep(&(8192..10_000), &bytes, 0, &tables).unwrap();
+        assert!(descriptions.keep(&(0..4096), &bytes, 0, &tables).is_err());
         assert_eq!(descriptions.missing(&[5..7, 9000..9001]), [0..4096]);
         assert_eq!(descriptions.cost(&(8191..8193)), None);
         assert_eq!(descriptions.cost(&(9000..9003)), Some(5 + 6));
         assert_eq!(descriptions.weight(), bytes.len());
+        // Another chunk is too much, however often it is tried; and one that is held costs nothing.
+        let tables = TableBudget::new(DecodeBudget { per_byte: 1, constant: 1000 });
+        for _ in 0..2 {
+            assert!(descriptions.keep(&(0..4096), &[0; 4096 * 16], 64_000, &tables).is_err());
+            assert_eq!(descriptions.weight(), bytes.len());
+            descriptions.keep(&(8192..10_000), &bytes, 0, &tables).unwrap();
+        }
+        descriptions.keep(&(0..4096), &[0; 4096 * 16], 65_000, &tables).unwrap();
+        assert_eq!(descriptions.weight(), bytes.len() + 4096 * 16);
         // However many rows a page claims to have.
         assert_eq!(Descriptions::new(u64::MAX).missing(&[u64::MAX - 2..u64::MAX]).len(), 1);
     }

@@ -7,9 +7,11 @@
 //! rows × fixed width   +   bytes read × per_byte   +   constant
 //! ```
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arrow_schema::DataType;
+use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
 /// Bytes of the fixed width of a row that count.
@@ -144,17 +146,52 @@ impl TableBudget {
         Self { per_byte: budget.per_byte as u64, left: AtomicU64::new(budget.constant) }
     }
 
-    /// How large a table may be for which `read` bytes were read.
-    pub(crate) fn room(&self, read: u64) -> Room {
-        let free = read.saturating_mul(self.per_byte);
-        Room::new(free.saturating_add(self.left.load(Ordering::Relaxed)))
+    /// What a table may take for which `read` bytes were read.
+    pub(crate) const fn table(&self, read: u64) -> TableRoom<'_> {
+        TableRoom { tables: self, read }
     }
 
-    /// Takes `bytes` for a table for which `read` bytes were read.
-    pub(crate) fn spend(&self, bytes: usize, read: u64) -> Result<()> {
-        let more = (bytes as u64).saturating_sub(read.saturating_mul(self.per_byte));
-        let taken =
-            self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(more));
+    /// What a table may take that is made of `buffers`.
+    pub(crate) fn table_of(&self, buffers: &[Bytes]) -> TableRoom<'_> {
+        self.table(buffers.iter().map(|buffer| buffer.len() as u64).fold(0, u64::saturating_add))
+    }
+}
+
+/// What a lookup table may take.
+#[derive(Debug)]
+pub(crate) struct TableRoom<'a> {
+    tables: &'a TableBudget,
+    /// Bytes that were read for it.
+    read: u64,
+}
+
+impl TableRoom<'_> {
+    /// Bytes that it may take at most.
+    pub(crate) fn left(&self) -> usize {
+        let free = self.read.saturating_mul(self.tables.per_byte);
+        let left = free.saturating_add(self.tables.left.load(Ordering::Relaxed));
+        usize::try_from(left).unwrap_or(usize::MAX)
+    }
+
+    /// Takes `bytes` for `table` and keeps it at `place`; an error, and nothing is kept, if there is not as much.
+    ///
+    /// Two that fill a place at once may pay twice; that is close enough.
+    pub(crate) fn keep<T>(&self, place: &OnceLock<T>, bytes: usize, table: T) -> Result<()> {
+        if place.get().is_none() {
+            self.spend(bytes)?;
+            // Whoever was first has made the same table.
+            let _ = place.set(table);
+        }
+        Ok(())
+    }
+
+    /// Takes `bytes`.
+    pub(crate) fn spend(&self, bytes: usize) -> Result<()> {
+        let more = (bytes as u64).saturating_sub(self.read.saturating_mul(self.tables.per_byte));
+        let taken = self
+            .tables
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(more));
         match taken {
             Ok(_) => Ok(()),
             Err(left) => {
@@ -230,11 +267,19 @@ mod tests {
     #[test]
     fn tables_share_what_is_constant() {
         let tables = TableBudget::new(DecodeBudget { per_byte: 2, constant: 100 });
-        assert_eq!(tables.room(5).left(), 110);
-        tables.spend(60, 5).unwrap();
-        assert_eq!(tables.room(5).left(), 60);
-        assert!(tables.spend(61, 5).is_err());
-        tables.spend(60, 5).unwrap();
-        tables.spend(10, 5).unwrap();
+        let room = tables.table(5);
+        assert_eq!(room.left(), 110);
+        room.spend(60).unwrap();
+        assert_eq!(room.left(), 60);
+        let place = OnceLock::new();
+        for _ in 0..3 {
+            assert!(room.keep(&place, 61, 'a').is_err());
+            assert_eq!((place.get(), room.left()), (None, 60));
+        }
+        room.keep(&place, 60, 'b').unwrap();
+        assert_eq!((place.get(), room.left()), (Some(&'b'), 10));
+        // What is kept costs nothing more.
+        room.keep(&place, 60, 'c').unwrap();
+        room.spend(10).unwrap();
     }
 }

@@ -103,17 +103,21 @@ impl Codec {
         }
     }
 
-    /// Bytes that the first value buffer of `count` values has at most, as far as their number says.
-    fn first_buffer(&self, count: usize) -> usize {
+    /// Bytes that the first value buffer of `count` values has at most, as far as their number and the buffers after
+    /// it say.
+    fn first_buffer(&self, count: usize, rest: &[&[u8]]) -> usize {
         // What is said of a width was checked when it was parsed.
         match self {
             Self::Flat(Flat { bits }) | Self::ByteStreamSplit(ByteStreamSplit { bits }) => {
                 count.saturating_mul(*bits).div_ceil(8)
             }
             Self::InlineBitpacking(InlineBitpacking { bits }) => (bits / 8).saturating_mul(VECTOR + 1),
+            Self::PackedStruct(packed) => count.saturating_mul(packed.bytes),
+            // A value for each length.
+            Self::Rle(Rle { bits }) if let [lengths, ..] = rest => lengths.len().saturating_mul(bits / 8),
             Self::FixedSizeList(list) => {
                 let items = count.saturating_mul(list.len);
-                if list.has_validity { items.div_ceil(8) } else { list.items.first_buffer(items) }
+                if list.has_validity { items.div_ceil(8) } else { list.items.first_buffer(items, rest) }
             }
             _ => usize::MAX,
         }
@@ -176,7 +180,7 @@ impl Codec {
                 out.extend_from_slice(bytes);
                 Ok(())
             }
-            Self::Fsst(fsst) => fsst.decode_value(bytes, out),
+            Self::Fsst(fsst) => fsst.decode_value(bytes, out, most),
             Self::General(general) => general.decode_string(bytes, out, most),
             _ => Err(FormatError::corrupt("record", format!("a string of {}", self.name()))),
         }

@@ -1,21 +1,25 @@
 //! Leaf values on their way from chunks and records to one Arrow array.
 
+mod bits;
 mod fixed;
 mod list;
+mod packed;
 mod variable;
 
 use std::sync::Arc;
 
 use arrow_array::types::ArrowDictionaryKeyType;
-use arrow_array::{ArrayRef, StructArray, make_array};
-use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
+use arrow_array::{ArrayRef, make_array};
+use arrow_buffer::NullBuffer;
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
 use bytes::Bytes;
 use lance_footer::{FormatError, Result};
 
+pub(crate) use bits::BitValues;
 pub(crate) use fixed::{FixedValues, typed_or_copy};
 pub(crate) use list::{list_offsets, too_many_items};
+pub(crate) use packed::PackedValues;
 pub(crate) use variable::{Offset, VariableValues, too_long};
 
 use crate::bounds;
@@ -30,8 +34,8 @@ const UNBOUNDED: usize = usize::MAX;
 /// A byte in a file gives rarely more bytes in memory than this.
 const BELIEVED_RATIO: usize = 64;
 
-/// Bytes that are decompressed to bits or nothing at once; their room is bounded by the levels that count them.
-const SMALL_ROOM: usize = 64 << 20;
+/// Bytes on the way to values that are no values, where there are hardly any.
+const SLACK: usize = 1 << 16;
 
 /// An error unless values of `held` bytes, of which there may be `limit`, may grow by `more`. To be called before
 /// there are more than the file has bytes: fillers, constants, items of a dictionary.
@@ -43,13 +47,19 @@ pub(crate) fn check_room(held: usize, more: usize, limit: usize) -> Result<()> {
     }
 }
 
+/// Bytes that may be taken on the way to values that have this `room`: what is around them, offsets and runs, is not more
+/// than they are, or little.
+const fn scratch(room: usize) -> usize {
+    room.saturating_mul(2).saturating_add(SLACK)
+}
+
 /// Values of a leaf. Null slots hold a filler.
 #[derive(Debug)]
 pub(crate) enum Values {
     /// Slots without values.
     Nothing(usize),
     /// One bit a value.
-    Bits(BooleanBufferBuilder),
+    Bits(BitValues),
     /// Values of whole bytes.
     Fixed(FixedValues),
     /// Byte strings with 32-bit offsets.
@@ -61,7 +71,7 @@ pub(crate) enum Values {
     /// Indices into dictionaries.
     Dictionary(DictionaryValues),
     /// The members of packed structs, as many values of each.
-    Packed(Vec<Values>),
+    Packed(PackedValues),
 }
 
 /// Lists of the same length; their own validity is elsewhere.
@@ -80,9 +90,11 @@ pub(crate) struct ListValues {
 }
 
 /// Indices, in parts that each have a dictionary of their own.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct DictionaryValues {
     len: usize,
+    /// Bytes that there may be.
+    limit: usize,
     parts: Vec<(Vec<u64>, Option<ArrayRef>)>,
 }
 
@@ -96,7 +108,7 @@ impl Values {
     pub(crate) fn within(storage: &Storage, limit: usize) -> Self {
         match storage {
             Storage::Nothing => Self::Nothing(0),
-            Storage::Fixed { bits: 1 } => Self::Bits(BooleanBufferBuilder::new(0)),
+            Storage::Fixed { bits: 1 } => Self::Bits(BitValues::within(limit)),
             Storage::Fixed { bits } => Self::Fixed(FixedValues::within(bits / 8, limit)),
             Storage::Variable { wide: false } => Self::Small(VariableValues::within(limit)),
             Storage::Variable { wide: true } => Self::Large(VariableValues::within(limit)),
@@ -107,10 +119,8 @@ impl Values {
                 validity: Validity::default(),
                 items: Box::new(Self::within(items, limit)),
             }),
-            Storage::Dictionary { .. } => Self::Dictionary(DictionaryValues::default()),
-            Storage::Packed { members } => {
-                Self::Packed(members.iter().map(|member| Self::within(member, limit)).collect())
-            }
+            Storage::Dictionary { .. } => Self::Dictionary(DictionaryValues { len: 0, limit, parts: vec![] }),
+            Storage::Packed { members } => Self::Packed(PackedValues::within(members, limit)),
         }
     }
 
@@ -124,7 +134,7 @@ impl Values {
             Self::Large(values) => values.len(),
             Self::List(lists) => lists.count,
             Self::Dictionary(values) => values.len,
-            Self::Packed(members) => members.first().map_or(0, Self::len),
+            Self::Packed(members) => members.len(),
         }
     }
 
@@ -132,12 +142,10 @@ impl Values {
     pub(crate) fn append_fillers(&mut self, count: usize) -> Result<()> {
         match self {
             Self::Nothing(len) => *len = add(*len, count)?,
-            Self::Bits(bits) => {
-                bits.append_n(count, false);
-            }
+            Self::Bits(bits) => bits.append_repeated(false, count)?,
             Self::Fixed(values) => values.append_zeros(count)?,
-            Self::Small(values) => values.append_empty(count),
-            Self::Large(values) => values.append_empty(count),
+            Self::Small(values) => values.append_empty(count)?,
+            Self::Large(values) => values.append_empty(count)?,
             Self::List(lists) => {
                 let items = bounds::product(count, lists.len, "values")?;
                 lists.count = add(lists.count, count)?;
@@ -146,10 +154,11 @@ impl Values {
                 lists.items.append_fillers(items)?;
                 lists.validity.push_valid(items);
             }
-            Self::Dictionary(values) => values.append(vec![0; count], None),
-            Self::Packed(members) => {
-                members.iter_mut().try_for_each(|member| member.append_fillers(count))?
+            Self::Dictionary(values) => {
+                values.check_more(count)?;
+                values.append(vec![0; count], None);
             }
+            Self::Packed(members) => members.each(|member| member.append_fillers(count))?,
         }
         Ok(())
     }
@@ -159,7 +168,7 @@ impl Values {
         match self {
             Self::Bits(bits) => {
                 bounds::exactly(bytes, count.div_ceil(8), "values")?;
-                bits.append_packed_range(0..count, bytes);
+                bits.append_range(0..count, bytes);
                 Ok(())
             }
             Self::Fixed(values) => {
@@ -201,10 +210,7 @@ impl Values {
     /// Appends `count` times `value`: the bytes of a number or string, or a byte whose lowest bit is the value.
     pub(crate) fn append_repeated(&mut self, value: &[u8], count: usize) -> Result<()> {
         match self {
-            Self::Bits(bits) => {
-                bits.append_n(count, value.first().is_some_and(|byte| byte & 1 == 1));
-                Ok(())
-            }
+            Self::Bits(bits) => bits.append_repeated(value.first().is_some_and(|byte| byte & 1 == 1), count),
             Self::Fixed(values) => values.append_repeated(value, count),
             Self::Small(values) => values.append_repeated(value, count),
             Self::Large(values) => values.append_repeated(value, count),
@@ -247,7 +253,7 @@ impl Values {
         }
     }
 
-    /// Lets `count` more numbers come, but no more than may take `room` bytes. For indices, which are not kept.
+    /// Lets `count` more numbers come, for what may take `room` bytes. For indices, which are not kept.
     pub(crate) fn allow(&mut self, count: usize, room: usize) -> Result<()> {
         match self {
             Self::Fixed(values) => values.allow(count, room),
@@ -261,7 +267,7 @@ impl Values {
             (Self::Bits(bits), Self::Bits(items)) => {
                 for index in indices {
                     let index = index.to_usize().filter(|index| *index < items.len());
-                    bits.append(items.get_bit(index.ok_or_else(|| outside(dictionary.len()))?));
+                    bits.append(items.value(index.ok_or_else(|| outside(dictionary.len()))?));
                 }
                 Ok(())
             }
@@ -279,14 +285,14 @@ impl Values {
             return values.finish(data_type, nulls);
         }
         if let Self::Packed(members) = self {
-            return finish_packed(members, data_type, nulls, len);
+            return members.finish(data_type, nulls);
         }
         let builder = ArrayData::builder(data_type.clone()).len(len);
         let builder = match self {
             // The null type has no validity bits, and a struct without members no child.
             Self::Nothing(_) if *data_type == DataType::Null => builder,
             Self::Nothing(_) => builder.nulls(nulls),
-            Self::Bits(bits) => builder.nulls(nulls).add_buffer(bits.build().into_inner()),
+            Self::Bits(bits) => builder.nulls(nulls).add_buffer(bits.finish()),
             Self::Fixed(values) => builder.nulls(nulls).add_buffer(values.finish()),
             Self::Small(values) => builder.nulls(nulls).buffers(values.finish()),
             Self::Large(values) => builder.nulls(nulls).buffers(values.finish()),
@@ -303,24 +309,51 @@ impl Values {
     /// Bytes by which they may still grow.
     pub(crate) fn room(&self) -> usize {
         match self {
-            Self::Nothing(_) | Self::Bits(_) | Self::Dictionary(_) => SMALL_ROOM,
+            // They take none.
+            Self::Nothing(_) => 0,
+            Self::Bits(bits) => bits.room(),
+            Self::Dictionary(values) => values.limit.saturating_sub(values.weight()),
             Self::Fixed(values) => values.room(),
             Self::Small(values) => values.room(),
             Self::Large(values) => values.room(),
             Self::List(lists) => lists.items.room(),
-            Self::Packed(members) => members.iter().map(Self::room).max().unwrap_or(SMALL_ROOM),
+            Self::Packed(members) => members.room(),
+        }
+    }
+
+    /// Bytes that may be taken on the way to them, such as they are before they are decompressed.
+    pub(crate) fn scratch(&self) -> usize {
+        scratch(self.room())
+    }
+
+    /// Lets them grow by no more than `room` bytes.
+    fn limit_to(&mut self, room: usize) {
+        match self {
+            Self::Nothing(_) => {}
+            Self::Bits(bits) => bits.limit_to(room),
+            Self::Dictionary(values) => values.limit = values.weight().saturating_add(room),
+            Self::Fixed(values) => values.limit_to(room),
+            Self::Small(values) => values.limit_to(room),
+            Self::Large(values) => values.limit_to(room),
+            Self::List(lists) => {
+                lists.limit = lists.items.weight().saturating_add(room);
+                lists.items.limit_to(room);
+            }
+            Self::Packed(members) => members.limit_to(room),
         }
     }
 
     /// An error if they take more than they may.
     pub(crate) fn check(&self) -> Result<()> {
         match self {
-            Self::Nothing(_) | Self::Bits(_) | Self::Dictionary(_) => Ok(()),
+            Self::Nothing(_) => Ok(()),
+            Self::Bits(bits) => bits.check(),
+            Self::Dictionary(values) => check_room(0, values.weight(), values.limit),
             Self::Fixed(values) => values.check(),
             Self::Small(values) => values.check(),
             Self::Large(values) => values.check(),
             Self::List(lists) => lists.items.check(),
-            Self::Packed(members) => members.iter().try_for_each(Self::check),
+            Self::Packed(members) => members.check(),
         }
     }
 
@@ -328,29 +361,15 @@ impl Values {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Nothing(_) => 0,
-            Self::Dictionary(values) => values.len.saturating_mul(size_of::<u64>()),
-            Self::Bits(bits) => bits.len() / 8,
+            Self::Dictionary(values) => values.weight(),
+            Self::Bits(bits) => bits.weight(),
             Self::Fixed(values) => values.as_slice().len(),
             Self::Small(values) => values.weight(),
             Self::Large(values) => values.weight(),
             Self::List(lists) => lists.items.weight(),
-            Self::Packed(members) => members.iter().map(Self::weight).sum(),
+            Self::Packed(members) => members.weight(),
         }
     }
-}
-
-fn finish_packed(
-    members: Vec<Values>,
-    data_type: &DataType,
-    nulls: Option<NullBuffer>,
-    len: usize,
-) -> Result<ArrayRef> {
-    let DataType::Struct(fields) = data_type else { return Err(misfit("packed structs")) };
-    let arrays =
-        members.into_iter().zip(fields).map(|(member, field)| member.finish(field.data_type(), None));
-    let arrays = arrays.collect::<Result<_>>()?;
-    let array = StructArray::try_new_with_length(fields.clone(), arrays, nulls, len);
-    Ok(Arc::new(array.map_err(invalid)?))
 }
 
 impl ListValues {
@@ -361,6 +380,16 @@ impl ListValues {
 }
 
 impl DictionaryValues {
+    /// Bytes that they take.
+    const fn weight(&self) -> usize {
+        self.len.saturating_mul(size_of::<u64>())
+    }
+
+    /// An error unless there is room for `count` more.
+    pub(crate) fn check_more(&self, count: usize) -> Result<()> {
+        check_room(self.weight(), count.saturating_mul(size_of::<u64>()), self.limit)
+    }
+
     /// Indices into `dictionary`; without one, all of them are null.
     pub(crate) fn append(&mut self, indices: Vec<u64>, dictionary: Option<ArrayRef>) {
         self.len += indices.len();

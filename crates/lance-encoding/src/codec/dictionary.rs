@@ -46,6 +46,7 @@ impl Dictionary {
         };
         let mut items = Values::within(storage, most);
         codec.decode_block(bytes, count, &mut items)?;
+        items.check()?;
         Ok(match item_type {
             Some(item_type) => Self::Shared(items.finish(item_type, None)?),
             None => Self::Plain(items),
@@ -57,6 +58,7 @@ impl Dictionary {
         match (self, out) {
             (Self::Plain(items), out) => out.append_gathered(items, indices),
             (Self::Shared(items), Values::Dictionary(out)) => {
+                out.check_more(indices.len())?;
                 let indices: Vec<u64> = indices.iter().map(|index| (*index).into()).collect();
                 if let Some(index) = indices.iter().find(|index| **index >= items.len() as u64) {
                     return Err(FormatError::corrupt(

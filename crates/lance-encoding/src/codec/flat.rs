@@ -44,7 +44,7 @@ impl Flat {
         match out {
             Values::Bits(bits) if self.bits == 1 => {
                 for range in picks.ranges() {
-                    bits.append_packed_range(range, buffer);
+                    bits.append_range(range, buffer);
                 }
             }
             Values::Fixed(values) if values.width() * 8 == self.bits => {

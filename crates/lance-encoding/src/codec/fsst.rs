@@ -23,6 +23,7 @@ pub(crate) use strings::{Trained, encoding};
 
 use super::variable::Variable;
 use super::{Codec, Picks, corrupt};
+use crate::budget::over_budget;
 use crate::proto;
 use crate::values::{Offset, Values, VariableValues, misfit};
 
@@ -80,19 +81,19 @@ impl Fsst {
         let Some(symbols) = &self.symbols else { return Err(misfit("strings")) };
         let strings = self.values.mini_block(buffer, picks.count())?;
         for range in picks.ranges() {
-            let longest = strings.bytes(&range)?.saturating_mul(LONGEST_SYMBOL);
+            let longest = symbols.room_for(strings.bytes(&range)?, out.room())?;
             let codes = range.map(|index| strings.get(index));
             out.append_decoded(codes, longest, |codes, target| symbols.decode(codes, target))?;
         }
         Ok(())
     }
 
-    /// Appends the string of `codes` to `out`.
-    pub(crate) fn decode_value(&self, codes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the string of `codes` to `out`, which may have `most` bytes.
+    pub(crate) fn decode_value(&self, codes: &[u8], out: &mut Vec<u8>, most: usize) -> Result<()> {
         match &self.symbols {
             Some(symbols) => {
                 let start = out.len();
-                out.resize(start + codes.len() * LONGEST_SYMBOL, 0);
+                out.resize(start.saturating_add(symbols.room_for(codes, most)?), 0);
                 let len = symbols.decode(codes, out.get_mut(start..).unwrap_or_default())?;
                 out.truncate(start + len);
                 Ok(())
@@ -131,6 +132,26 @@ impl Symbols {
             (*slot, *len) = (*symbol, *stored);
         }
         Ok(Some(parsed))
+    }
+
+    /// How much room decoding `codes` takes, of which no more than `most` bytes are kept; an error if that is not enough.
+    pub(crate) fn room_for(&self, codes: &[u8], most: usize) -> Result<usize> {
+        let longest = codes.len().saturating_mul(LONGEST_SYMBOL);
+        if longest <= most {
+            return Ok(longest);
+        }
+        // Only now it matters how much it really is.
+        let (mut len, mut codes) = (0_usize, codes.iter());
+        while let Some(code) = codes.next() {
+            len = len.saturating_add(match *code {
+                ESCAPE => codes.next().map_or(0, |_| 1),
+                code => self.lens.get(usize::from(code)).map_or(0, |len| usize::from(*len)),
+            });
+        }
+        if len > most {
+            return Err(over_budget("FSST strings", len, most));
+        }
+        Ok(len.saturating_add(LONGEST_SYMBOL))
     }
 
     /// Writes the string of `codes` to the front of `target` and gives its length. Each code writes 8 bytes, of
@@ -186,17 +207,17 @@ mod tests {
     fn codes_and_literals() {
         let fsst = fsst(table(true, &[b"robot", b"ab", b"12345678"])).unwrap();
         let mut out = b"x".to_vec();
-        fsst.decode_value(&[2, 0, 255, b'!', 1, 0], &mut out).unwrap();
+        fsst.decode_value(&[2, 0, 255, b'!', 1, 0], &mut out, usize::MAX).unwrap();
         assert_eq!(out, b"x12345678robot!abrobot");
-        assert!(fsst.decode_value(&[3], &mut out).is_err());
-        assert!(fsst.decode_value(&[0, 255], &mut out).is_err());
+        assert!(fsst.decode_value(&[3], &mut out, usize::MAX).is_err());
+        assert!(fsst.decode_value(&[0, 255], &mut out, usize::MAX).is_err());
     }
 
     #[test]
     fn without_the_switch_nothing_is_compressed() {
         let fsst = fsst(table(false, &[])).unwrap();
         let mut out = vec![];
-        fsst.decode_value(&[255, 0], &mut out).unwrap();
+        fsst.decode_value(&[255, 0], &mut out, usize::MAX).unwrap();
         assert_eq!(out, [255, 0]);
     }
 
@@ -206,7 +227,7 @@ mod tests {
         let slices: Vec<&[u8]> = symbols.iter().map(|symbol| &symbol[..]).collect();
         let fsst = fsst(table(true, &slices)).unwrap();
         let mut out = vec![];
-        fsst.decode_value(&[254, 0], &mut out).unwrap();
+        fsst.decode_value(&[254, 0], &mut out, usize::MAX).unwrap();
         assert_eq!(out, [[254; 8], [0; 8]].concat());
     }
 
@@ -238,7 +259,7 @@ mod tests {
         let fsst = fsst(table(true, &slices)).unwrap();
         for line in lines {
             let mut out = vec![];
-            fsst.decode_value(&compressor.compress(line), &mut out).unwrap();
+            fsst.decode_value(&compressor.compress(line), &mut out, usize::MAX).unwrap();
             assert_eq!(out, line);
         }
     }

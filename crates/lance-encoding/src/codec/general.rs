@@ -21,9 +21,6 @@ use super::{Codec, Picks, corrupt};
 use crate::proto::{self, CompressionScheme};
 use crate::values::Values;
 
-/// Bytes of a buffer that are no values, where there are hardly any.
-const SLACK: usize = 1 << 16;
-
 /// General compression around another codec.
 #[derive(Debug, Clone)]
 pub(crate) struct General {
@@ -55,7 +52,7 @@ impl General {
 
     pub(super) fn decode_mini_block(&self, buffers: &[&[u8]], picks: &Picks, out: &mut Values) -> Result<()> {
         let (first, rest) = buffers.split_first().ok_or_else(|| corrupt("compression of no buffer"))?;
-        let first = self.decompress(first, self.inner.first_buffer(picks.count()), out)?;
+        let first = self.decompress(first, self.inner.first_buffer(picks.count(), rest), out)?;
         let mut inner: Vec<&[u8]> = Vec::with_capacity(buffers.len());
         inner.push(&first);
         inner.extend(rest);
@@ -63,7 +60,7 @@ impl General {
     }
 
     pub(super) fn decode_block(&self, bytes: &[u8], count: usize, out: &mut Values) -> Result<()> {
-        let bytes = self.decompress(bytes, self.inner.first_buffer(count), out)?;
+        let bytes = self.decompress(bytes, self.inner.first_buffer(count, &[]), out)?;
         self.inner.decode_block(&bytes, count, out)
     }
 
@@ -78,8 +75,7 @@ impl General {
 
     /// What comes out of a buffer of values that go to `out`, and has at most `due` bytes.
     fn decompress(&self, bytes: &[u8], due: usize, out: &Values) -> Result<Vec<u8>> {
-        // What is around the values, offsets and runs, is not more than they are, or little.
-        let room = out.room().saturating_mul(2).saturating_add(SLACK);
+        let room = out.scratch();
         self.decompressor.decompress(bytes, due.min(room)).map_err(|error| match error {
             FormatError::OverBudget { needed, .. } if due <= room => FormatError::corrupt(
                 "compressed values",

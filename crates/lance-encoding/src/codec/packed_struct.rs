@@ -62,8 +62,9 @@ impl PackedStruct {
             let count = range.len();
             let bytes = range.start * self.bytes..range.end * self.bytes;
             let records = bounds::slice(buffer, bytes, "packed struct")?;
-            let mut start = 0;
-            for (member, width) in members.iter_mut().zip(&self.members) {
+            let (mut start, mut widths) = (0, self.members.iter());
+            members.each(|member| {
+                let width = widths.next().copied().unwrap_or_default();
                 match member {
                     Values::Fixed(values) => values.append_strided(records, self.bytes, start)?,
                     other => {
@@ -76,7 +77,8 @@ impl PackedStruct {
                     }
                 }
                 start += width;
-            }
+                Ok(())
+            })?;
         }
         Ok(())
     }
@@ -101,7 +103,8 @@ mod tests {
         let mut out = Values::new(&storage);
         let bytes: Vec<u8> = (0..12).collect();
         codec.decode(&bytes, &Picks::new(3, vec![0..1, 2..3]).unwrap(), &mut out).unwrap();
-        let Values::Packed(members) = out else { unreachable!() };
+        let Values::Packed(packed) = out else { unreachable!() };
+        let members = packed.members();
         let bytes = |values: &Values| match values {
             Values::Fixed(values) => values.as_slice().to_vec(),
             Values::List(lists) => match &*lists.items {

@@ -4,7 +4,7 @@ use lance_footer::{FormatError, Result};
 
 use crate::bounds;
 use crate::kernel::bitpack::Word;
-use crate::values::FixedValues;
+use crate::values::{FixedValues, check_room};
 
 /// Which values of a chunk are wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl Picks {
     }
 
     /// Appends to `out` what is wanted of the `count` numbers that `decode` writes; straight to their place if
-    /// all are. The caller has compared the count with bytes in hand.
+    /// all are.
     pub(crate) fn decode<T: Word>(
         &self,
         out: &mut FixedValues,
@@ -73,6 +73,7 @@ impl Picks {
         if self.is_all() {
             return decode(out.extend_words(self.count)?);
         }
+        check_room(0, bounds::product(self.count, T::BITS / 8, "chunk")?, out.scratch())?;
         let mut all = vec![T::default(); self.count];
         decode(&mut all)?;
         for range in self.ranges() {

@@ -138,10 +138,10 @@ impl<'a> Strings<'a> {
         bounds::slice(self.bytes, self.offset(index)?..self.offset(index + 1)?, "strings")
     }
 
-    /// Bytes of the strings of `range` in all.
-    pub(super) fn bytes(&self, range: &Range<usize>) -> Result<usize> {
+    /// The bytes of the strings of `range`, which are one after the other if all of them can be had.
+    pub(super) fn bytes(&self, range: &Range<usize>) -> Result<&'a [u8]> {
         let (first, last) = (self.offset(range.start)?, self.offset(range.end)?);
-        bounds::slice(self.bytes, first..last, "strings").map(<[u8]>::len)
+        bounds::slice(self.bytes, first..last, "strings")
     }
 
     fn offset(&self, index: usize) -> Result<usize> {

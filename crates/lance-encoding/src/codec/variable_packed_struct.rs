@@ -68,8 +68,9 @@ impl VariablePackedStruct {
             return out.append_fillers(1);
         }
         let Values::Packed(values) = out else { return Err(misfit("packed structs")) };
-        let mut rest = bytes;
-        for (member, values) in self.members.iter().zip(values) {
+        let (mut rest, mut members) = (bytes, self.members.iter());
+        values.each(|values| {
+            let Some(member) = members.next() else { return Err(misfit("packed structs")) };
             let len = match member.width {
                 Width::Fixed(len) => len,
                 Width::Told(width) => {
@@ -80,11 +81,11 @@ impl VariablePackedStruct {
             };
             let bytes = take(&mut rest, len)?;
             match &member.codec {
-                Codec::Flat(_) => values.append_plain(bytes, 1)?,
-                Codec::FixedSizeList(list) => list.decode_value(bytes, values)?,
-                codec => values.append_string(|data, most| codec.decode_string(bytes, data, most))?,
+                Codec::Flat(_) => values.append_plain(bytes, 1),
+                Codec::FixedSizeList(list) => list.decode_value(bytes, values),
+                codec => values.append_string(|data, most| codec.decode_string(bytes, data, most)),
             }
-        }
+        })?;
         bounds::exactly(rest, 0, "packed struct")
     }
 }
@@ -135,7 +136,8 @@ mod tests {
         for value in [&[1, 0, 0, 0, 2, 0, 0, 0, b'x', b'y'][..], &[], &[2, 0, 0, 0, 0, 0, 0, 0]] {
             codec.decode_value(value, &mut out).unwrap();
         }
-        let Values::Packed(members) = &out else { unreachable!() };
+        let Values::Packed(packed) = &out else { unreachable!() };
+        let members = packed.members();
         assert_eq!((members[0].len(), members[1].len()), (3, 3));
         for wrong in [&[1, 0, 0, 0][..], &[1, 0, 0, 0, 1, 0, 0, 0], &[1, 0, 0, 0, 0, 0, 0, 0, 0], &[0; 3]] {
             assert!(codec.decode_value(wrong, &mut Values::new(&storage)).is_err(), "{wrong:?}");

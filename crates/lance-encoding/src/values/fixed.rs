@@ -4,7 +4,7 @@ use arrow_buffer::{Buffer, MutableBuffer};
 use bytes::Bytes;
 use lance_footer::Result;
 
-use super::{check_room, outside};
+use super::{check_room, outside, scratch};
 use crate::bounds;
 use crate::kernel::bitpack::Word;
 
@@ -31,16 +31,26 @@ impl FixedValues {
         self.limit.saturating_sub(self.as_slice().len())
     }
 
+    /// Bytes that may be taken on the way to them.
+    pub(crate) fn scratch(&self) -> usize {
+        scratch(self.room())
+    }
+
+    /// Lets them grow by no more than `room` bytes.
+    pub(super) fn limit_to(&mut self, room: usize) {
+        self.limit = self.as_slice().len().saturating_add(room);
+    }
+
     /// An error if they take more than they may.
     pub(crate) fn check(&self) -> Result<()> {
         check_room(0, self.as_slice().len(), self.limit)
     }
 
-    /// Lets `count` more come, but no more than may take `room` bytes.
+    /// Lets `count` more come, on the way to what may take `room` bytes; and to come by these, as much as that.
     pub(crate) fn allow(&mut self, count: usize, room: usize) -> Result<()> {
         let bytes = bounds::product(count, self.width, "values")?;
-        check_room(0, bytes, room)?;
-        self.limit = self.as_slice().len().saturating_add(bytes);
+        check_room(0, bytes, scratch(room))?;
+        self.limit = self.as_slice().len().saturating_add(bytes.max(room));
         Ok(())
     }
 
@@ -94,8 +104,11 @@ impl FixedValues {
 
     /// Appends `count` zeros.
     pub(crate) fn append_zeros(&mut self, count: usize) -> Result<()> {
-        self.check_more(bounds::product(count, self.width, "values")?)?;
-        self.extend_zeros(count)
+        let bytes = bounds::product(count, self.width, "values")?;
+        self.check_more(bytes)?;
+        self.len += count;
+        self.owned().extend_zeros(bytes);
+        Ok(())
     }
 
     /// Appends `count` times `value`, which has the width of a value.
@@ -107,14 +120,13 @@ impl FixedValues {
         Ok(())
     }
 
-    /// Appends `count` zeros, which must be as wide as `T`, and gives them to be filled. The caller has compared
-    /// the count with bytes in hand.
+    /// Appends `count` zeros, which must be as wide as `T`, and gives them to be filled.
     pub(crate) fn extend_words<T: Word>(&mut self, count: usize) -> Result<&mut [T]> {
         if self.width * 8 != T::BITS {
             return Err(super::misfit("numbers"));
         }
         let start = self.len;
-        self.extend_zeros(count)?;
+        self.append_zeros(count)?;
         Ok(self.owned().typed_data_mut::<T>().get_mut(start..).unwrap_or_default())
     }
 
@@ -130,7 +142,6 @@ impl FixedValues {
         if items.width != self.width {
             return Err(super::misfit("dictionary"));
         }
-        self.check_more(bounds::product(indices.len(), self.width, "values")?)?;
         match self.width {
             1 => self.gather::<1, I>(items, indices),
             2 => self.gather::<2, I>(items, indices),
@@ -145,7 +156,7 @@ impl FixedValues {
     fn gather<const WIDTH: usize, I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
         let (items, _) = items.as_slice().as_chunks::<WIDTH>();
         let start = self.as_slice().len();
-        self.extend_zeros(indices.len())?;
+        self.append_zeros(indices.len())?;
         let (places, _) =
             self.owned().as_slice_mut().get_mut(start..).unwrap_or_default().as_chunks_mut::<WIDTH>();
         // The loop has no way out, by which it is faster.
@@ -161,9 +172,11 @@ impl FixedValues {
 
     fn gather_slices<I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
         let (width, source) = (self.width, items.as_slice());
+        let bytes = bounds::product(indices.len(), width, "values")?;
+        self.check_more(bytes)?;
         self.len += indices.len();
         let data = self.owned();
-        data.reserve(bounds::product(indices.len(), width, "values")?);
+        data.reserve(bytes);
         for index in indices {
             let index = index.to_usize().filter(|index| *index < items.len);
             let start = index.ok_or_else(|| outside(items.len))? * width;
@@ -185,13 +198,6 @@ impl FixedValues {
 
     fn check_more(&self, bytes: usize) -> Result<()> {
         check_room(self.as_slice().len(), bytes, self.limit)
-    }
-
-    fn extend_zeros(&mut self, count: usize) -> Result<()> {
-        let bytes = bounds::product(count, self.width, "values")?;
-        self.len += count;
-        self.owned().extend_zeros(bytes);
-        Ok(())
     }
 
     /// The bytes as ours alone; shared ones are copied first.

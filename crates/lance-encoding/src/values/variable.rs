@@ -46,6 +46,11 @@ impl<O: Offset> VariableValues<O> {
         self.limit.saturating_sub(self.weight())
     }
 
+    /// Lets them grow by no more than `room` bytes.
+    pub(super) fn limit_to(&mut self, room: usize) {
+        self.limit = self.weight().saturating_add(room);
+    }
+
     /// An error if they take more than they may.
     pub(crate) fn check(&self) -> Result<()> {
         check_room(0, self.weight(), self.limit)
@@ -107,7 +112,7 @@ impl<O: Offset> VariableValues<O> {
     }
 
     /// Appends a string for each of `coded`, which `decode` writes to the front of the slice that it is given,
-    /// telling its length. All of them are at most `longest` bytes, which must be bounded by bytes in hand.
+    /// telling its length. That takes `longest` bytes, for which there must be room.
     pub(crate) fn append_decoded<'a>(
         &mut self,
         coded: impl Iterator<Item = Result<&'a [u8]>>,
@@ -125,9 +130,11 @@ impl<O: Offset> VariableValues<O> {
     }
 
     /// Appends `count` empty strings.
-    pub(crate) fn append_empty(&mut self, count: usize) {
+    pub(crate) fn append_empty(&mut self, count: usize) -> Result<()> {
+        self.reserve_unstored(count, 0)?;
         let end = self.offsets.last().copied().unwrap_or_default();
         self.offsets.resize(self.offsets.len() + count, end);
+        Ok(())
     }
 
     /// Appends the strings of `items` that `indices` name.

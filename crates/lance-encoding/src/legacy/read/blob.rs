@@ -1,11 +1,13 @@
 //! Blob columns: pages of descriptions, `position (u64) | size (u64)` a row.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use lance_footer::Result;
 
 use super::flat::{Flat, Run};
 use crate::blob::{DESCRIPTION, Descriptions, HeldBlobs};
+use crate::budget::TableBudget;
 use crate::load::{Load, and_then, map, ready};
 
 /// Bits of a description.
@@ -16,13 +18,15 @@ pub(super) const BITS: u64 = DESCRIPTION as u64 * 8;
 pub(super) struct Blobs {
     buffer: Flat,
     descriptions: Descriptions,
+    /// What the lookup tables of the file may take.
+    tables: Arc<TableBudget>,
 }
 
 impl Blobs {
     /// The descriptions of `rows` rows, of which there must be as many.
-    pub(super) fn new(buffer: Flat, rows: u64) -> Result<Self> {
+    pub(super) fn new(buffer: Flat, rows: u64, tables: &Arc<TableBudget>) -> Result<Self> {
         buffer.check(rows)?;
-        Ok(Self { buffer, descriptions: Descriptions::new(rows) })
+        Ok(Self { buffer, descriptions: Descriptions::new(rows), tables: Arc::clone(tables) })
     }
 
     /// Bytes of the descriptions that are held.
@@ -36,11 +40,11 @@ impl Blobs {
         if missing.is_empty() {
             return Ok(None);
         }
-        let descriptions = self.descriptions.clone();
+        let (descriptions, tables) = (self.descriptions.clone(), Arc::clone(&self.tables));
         Ok(Some(map(self.buffer.load(&missing)?, move |pieces| {
             for (piece, rows) in missing.iter().enumerate() {
                 let (bytes, _) = pieces.stored(&Run { piece, range: 0..rows.end - rows.start })?;
-                descriptions.keep(rows, &bytes)?;
+                descriptions.keep(rows, &bytes, bytes.len() as u64, &tables)?;
             }
             Ok(())
         })))

@@ -157,9 +157,10 @@ impl Dictionary {
         #[expect(clippy::single_range_in_vec_init, reason = "one range")]
         let all = self.items.load(&[0..count])?;
         Ok(map(counted(all), move |(held, read)| {
-            let mut values = Values::within(&storage, tables.room(read).left());
+            let room = tables.table(read);
+            let mut values = Values::within(&storage, room.left());
             let nulls = held.decode(&[Run { piece: 0, range: 0..count }], &mut values)?;
-            tables.spend(values.weight(), read)?;
+            room.spend(values.weight())?;
             let items = match item_type {
                 Some(item_type) => Items::Shared(values.finish(&item_type, nulls.clone())?, nulls),
                 None => {

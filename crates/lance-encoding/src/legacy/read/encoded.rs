@@ -12,7 +12,7 @@ use super::strings::{HeldStrings, Strings, append_of_width};
 use crate::load::{Load, map, ready};
 use crate::storage::Storage;
 use crate::validity::Validity;
-use crate::values::{Values, misfit};
+use crate::values::{Values, check_room, misfit};
 
 /// Bytes of a compressed buffer of ends that are read while it is not known yet what they are the ends of.
 const LARGEST: usize = 64 << 20;
@@ -158,11 +158,16 @@ impl Held {
             Self::Nulls => {
                 let count = count(runs)?;
                 out.append_fillers(count)?;
+                if let Values::Nothing(_) = out {
+                    // The null type has no validity, however many there are.
+                    return Ok(None);
+                }
+                check_room(0, count / 8, out.room())?;
                 Ok((count > 0).then(|| NullBuffer::new_null(count)))
             }
             Self::Nullable { validity, values } => {
                 let inner = values.decode(runs, out)?;
-                Ok(NullBuffer::union(validity.validity(runs, out.room())?.as_ref(), inner.as_ref()))
+                Ok(NullBuffer::union(validity.validity(runs, out.scratch())?.as_ref(), inner.as_ref()))
             }
             Self::Flat(pieces) => pieces.decode(runs, out).map(|()| None),
             Self::Bitpacked(packed) => packed.decode(runs, out).map(|()| None),

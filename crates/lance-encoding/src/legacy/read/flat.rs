@@ -221,7 +221,7 @@ impl Pieces {
             let (bytes, skip) = self.bytes(run, out.room())?;
             let count = run.count()?;
             match out {
-                Values::Bits(bits) if self.bits == 1 => bits.append_packed_range(skip..skip + count, &bytes),
+                Values::Bits(bits) if self.bits == 1 => bits.append_range(skip..skip + count, &bytes),
                 Values::Fixed(values) if values.width() as u64 * 8 == self.bits => {
                     let width = values.width();
                     let alignment = if width.is_power_of_two() { width.min(16) } else { 1 };

@@ -249,7 +249,7 @@ impl Root {
             }
             Shape::Blobs => {
                 let rows = packed_rows(&encoding, &buffers, blob::BITS)?;
-                Ok(Self::Blobs(Blobs::new(rows, page.length)?))
+                Ok(Self::Blobs(Blobs::new(rows, page.length, tables)?))
             }
         }
     }

@@ -22,9 +22,6 @@ use crate::load::{Load, and_then, map};
 use crate::validity::Validity;
 use crate::values::{Offset, Values, VariableValues, misfit};
 
-/// The most bytes that a code of FSST stands for.
-const LONGEST_SYMBOL: usize = 8;
-
 /// Strings of a page.
 #[derive(Debug)]
 pub(super) struct Strings {
@@ -167,7 +164,7 @@ impl HeldStrings {
                 out.append_run(&bytes, 0, part.iter().skip(1).map(at))?;
                 continue;
             };
-            let longest = bounds::product(bytes.len(), LONGEST_SYMBOL, "strings")?;
+            let longest = symbols.room_for(&bytes, out.room())?;
             let codes = part.windows(2).map(|ends| match ends {
                 [start, end] => bounds::slice(&bytes, at(start)..at(end), "strings"),
                 _ => Err(not_loaded()),

@@ -17,10 +17,12 @@ use lance_footer::{FormatError, Page, Result, Rows};
 use super::leaf::{LeafBuilder, LeafType};
 use super::page::{Held, LoadedPage, PageReader};
 use super::unravel::{Entries, Unraveler};
-use crate::blob::{Description, Descriptions, HeldBlobs, are_descriptions, description_type};
+use crate::blob::{
+    Description, Descriptions, HeldBlobs, are_descriptions, described_bytes, description_type,
+};
 use crate::budget::{Room, TableBudget};
 use crate::layers::Numbering;
-use crate::load::{Load, and_then, map, ready};
+use crate::load::{Load, and_then, counted, map, ready};
 use crate::order::check_len;
 use crate::proto::{BlobLayout, page_layout};
 use crate::storage::Storage;
@@ -82,13 +84,17 @@ impl Blob {
         let all = Rows::from_ranges(missing.iter().cloned())?;
         let table = self.inner.prepare(&all)?.unwrap_or_else(|| ready(()));
         let (inner, descriptions) = (Arc::clone(&self.inner), descriptions.clone());
+        let count = missing.len() as u64;
         Ok(Some(and_then(table, move |()| {
             let load: Load<LoadedPage> = Box::new(inner.load(all)?);
-            Ok(map(load, move |page| {
+            Ok(map(counted(load), move |(page, read)| {
                 for rows in missing {
-                    let mut out = LeafBuilder::new(&inner.leaf, &Room::new(u64::MAX));
+                    // A byte more for each, since the page may have levels.
+                    let room = described_bytes(&rows)? as u64 + (rows.end - rows.start);
+                    let mut out = LeafBuilder::new(&inner.leaf, &Room::new(room));
                     page.decode(&Rows::range(rows.clone()), &mut out)?;
-                    descriptions.keep(&rows, &Members::of(&out.values)?.bytes())?;
+                    let described = Members::of(&out.values)?.bytes();
+                    descriptions.keep(&rows, &described, read / count, inner.tables())?;
                 }
                 Ok(())
             }))
@@ -184,8 +190,8 @@ struct Members<'a> {
 
 impl<'a> Members<'a> {
     fn of(values: &'a Values) -> Result<Self> {
-        let Values::Packed(members) = values else { return Err(misfit("descriptions")) };
-        match members.as_slice() {
+        let Values::Packed(packed) = values else { return Err(misfit("descriptions")) };
+        match packed.members() {
             [Values::Fixed(positions), Values::Fixed(sizes)] => {
                 Ok(Self { positions: positions.as_slice(), sizes: sizes.as_slice() })
             }

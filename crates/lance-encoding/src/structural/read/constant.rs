@@ -21,7 +21,7 @@ use lance_footer::{Cursor, Extent, FormatError, Page, Result, Rows};
 use super::leaf::{LeafBuilder, LeafType};
 use super::unravel::Entries;
 use crate::bounds;
-use crate::budget::over_budget;
+use crate::budget::{TableRoom, over_budget};
 use crate::codec::{Codec, Place};
 use crate::kernel::bitpack::Word;
 use crate::layers::Numbering;
@@ -114,17 +114,15 @@ impl Constant {
         }
         let this = Self { numbering, value, levels, table: OnceLock::new() };
         if this.extents().is_empty() {
-            this.fill_table(&[], page.length, leaf, usize::MAX)?;
+            let table = this.table(&[], page.length, leaf, usize::MAX)?;
+            let _ = this.table.set(table);
         }
         Ok(this)
     }
 
     /// Bytes of the lookup table.
     pub(super) fn weight(&self) -> usize {
-        self.table.get().map_or(0, |table| {
-            let levels = [&table.repetition, &table.definition].into_iter().flatten();
-            levels.map(|levels| levels.len() * 2).sum::<usize>() + table.noted.len() * size_of::<usize>()
-        })
+        self.table.get().map_or(0, Table::weight)
     }
 
     /// What the lookup table is made of; none if it is there.
@@ -149,14 +147,20 @@ impl Constant {
         Some(value.saturating_mul(rows.end.saturating_sub(rows.start)))
     }
 
-    /// Makes the lookup table, which is the value and all levels, of a page of `rows` rows. It may take `most` bytes.
+    /// Makes the lookup table of a page of `rows` rows.
     pub(super) fn fill_table(
         &self,
         buffers: &[Bytes],
         rows: u64,
         leaf: &LeafType,
-        most: usize,
+        room: &TableRoom<'_>,
     ) -> Result<()> {
+        let table = self.table(buffers, rows, leaf, room.left())?;
+        room.keep(&self.table, table.weight(), table)
+    }
+
+    /// The lookup table, which is the value and all levels. It may take `most` bytes.
+    fn table(&self, buffers: &[Bytes], rows: u64, leaf: &LeafType, most: usize) -> Result<Table> {
         let mut buffers = buffers.iter();
         let mut next = || buffers.next().ok_or_else(|| corrupt("a buffer is missing"));
         let value = match &self.value {
@@ -194,9 +198,7 @@ impl Constant {
             (None, _) if rows == 0 => vec![],
             _ => return Err(corrupt("repetition levels and lists do not go together")),
         };
-        // Whoever was first has made the same table.
-        let _ = self.table.set(Table { value, repetition, definition, noted });
-        Ok(())
+        Ok(Table { value, repetition, definition, noted })
     }
 
     /// Decodes `rows`.
@@ -265,6 +267,12 @@ impl Stream {
 }
 
 impl Table {
+    /// Bytes that it takes.
+    fn weight(&self) -> usize {
+        let levels = [&self.repetition, &self.definition].into_iter().flatten();
+        levels.map(|levels| levels.len() * 2).sum::<usize>() + self.noted.len() * size_of::<usize>()
+    }
+
     /// The level entries of `rows`, which are not empty and within the page.
     fn entries(&self, repetition: &[u16], max: u16, rows: &Range<u64>) -> Result<Range<usize>> {
         let at = |row: u64| {

@@ -21,6 +21,7 @@ use super::leaf::{LeafBuilder, LeafType};
 use super::records::{Control, FixedValue, Strings, read_fixed, read_strings};
 use super::unravel::Entries;
 use crate::bounds;
+use crate::budget::TableRoom;
 use crate::codec::{Codec, Place};
 use crate::layers::Numbering;
 use crate::proto::FullZipLayout;
@@ -106,7 +107,7 @@ impl FullZip {
     }
 
     /// Keeps the lookup table.
-    pub(super) fn fill_table(&self, buffers: &[Bytes]) -> Result<()> {
+    pub(super) fn fill_table(&self, buffers: &[Bytes], room: &TableRoom<'_>) -> Result<()> {
         if let (Some(index), [bytes]) = (&self.index, buffers) {
             bounds::exactly(
                 bytes,
@@ -114,8 +115,8 @@ impl FullZip {
                 "repetition index",
             )?;
             index.check(bytes, self.data.len())?;
-            // A copy, since these bytes may be a small part of what was read. Whoever was first has the same.
-            let _ = index.kept.set(Bytes::copy_from_slice(bytes));
+            // A copy, since these bytes may be a small part of what was read.
+            room.keep(&index.kept, bytes.len(), Bytes::copy_from_slice(bytes))?;
         }
         Ok(())
     }

@@ -18,6 +18,7 @@ use super::chunk_table::ChunkTable;
 use super::leaf::{LeafBuilder, LeafType};
 use super::unravel::{Entries, Unraveler};
 use crate::bounds;
+use crate::budget::TableRoom;
 use crate::codec::dictionary::Dictionary;
 use crate::codec::{Codec, Picks, Place, with_word};
 use crate::layers::Numbering;
@@ -141,9 +142,7 @@ impl MiniBlock {
 
     /// Bytes of the lookup table.
     pub(super) fn weight(&self) -> usize {
-        self.table.get().map_or(0, |table| {
-            table.chunks.weight() + table.dictionary.as_ref().map_or(0, Dictionary::weight)
-        })
+        self.table.get().map_or(0, Table::weight)
     }
 
     /// What the lookup table is made of; none if it is there.
@@ -155,29 +154,29 @@ impl MiniBlock {
         Some([Some(self.words), dictionary, self.repetition_index].into_iter().flatten().collect())
     }
 
-    /// Makes the lookup table of a page of `rows` rows. Its dictionary may take `most` bytes.
+    /// Makes the lookup table of a page of `rows` rows.
     pub(super) fn fill_table(
         &self,
         buffers: &[Bytes],
         rows: u64,
         leaf: &LeafType,
-        most: usize,
+        room: &TableRoom<'_>,
     ) -> Result<()> {
         let mut buffers = buffers.iter();
         let mut next = || buffers.next().ok_or_else(|| corrupt("a buffer is missing"));
         let mut chunks = ChunkTable::parse(next()?, self.shape.large, self.chunks.len(), self.count)?;
         let dictionary = match &self.dictionary {
             Some(DictionaryBuffer { codec, count, .. }) => {
-                Some(Dictionary::decode(codec, next()?, *count, &leaf.data_type, &leaf.storage, most)?)
+                let (bytes, most) = (next()?, room.left());
+                Some(Dictionary::decode(codec, bytes, *count, &leaf.data_type, &leaf.storage, most)?)
             }
             None => None,
         };
         if self.repetition_index.is_some() {
             chunks = chunks.with_repetition_index(next()?, rows)?;
         }
-        // Whoever was first has made the same table.
-        let _ = self.table.set(Table { chunks, dictionary });
-        Ok(())
+        let table = Table { chunks, dictionary };
+        room.keep(&self.table, table.weight(), table)
     }
 
     /// Bytes of the chunks that hold `rows`, and of the items that their indices stand for.
@@ -336,6 +335,13 @@ impl MiniBlock {
         self.table
             .get()
             .ok_or_else(|| FormatError::corrupt("step protocol", "rows are read before they are prepared"))
+    }
+}
+
+impl Table {
+    /// Bytes that it takes.
+    fn weight(&self) -> usize {
+        self.chunks.weight().saturating_add(self.dictionary.as_ref().map_or(0, Dictionary::weight))
     }
 }
 

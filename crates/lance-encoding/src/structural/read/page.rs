@@ -94,6 +94,11 @@ impl PageReader {
         Ok(Self { number: None, rows: page.length, leaf: Arc::new(leaf), layout, tables: Arc::clone(tables) })
     }
 
+    /// What the lookup tables of the file may take.
+    pub(super) fn tables(&self) -> &TableBudget {
+        &self.tables
+    }
+
     /// `error` with the place of the page.
     pub(super) fn place(&self, error: FormatError) -> FormatError {
         place(error, self.number, &self.leaf)
@@ -121,17 +126,13 @@ impl PageReader {
     }
 
     fn fill_table(&self, buffers: &[Bytes]) -> Result<()> {
-        let read = buffers.iter().map(Bytes::len).sum::<usize>() as u64;
-        let most = self.tables.room(read).left();
-        let before = self.weight();
+        let room = self.tables.table_of(buffers);
         match &self.layout {
-            Layout::MiniBlock(layout) => layout.fill_table(buffers, self.rows, &self.leaf, most)?,
-            Layout::FullZip(layout) => layout.fill_table(buffers)?,
-            Layout::Constant(layout) => layout.fill_table(buffers, self.rows, &self.leaf, most)?,
-            Layout::Blob(_) | Layout::EmptyStruct => {}
+            Layout::MiniBlock(layout) => layout.fill_table(buffers, self.rows, &self.leaf, &room),
+            Layout::FullZip(layout) => layout.fill_table(buffers, &room),
+            Layout::Constant(layout) => layout.fill_table(buffers, self.rows, &self.leaf, &room),
+            Layout::Blob(_) | Layout::EmptyStruct => Ok(()),
         }
-        // Two that fill it at once pay twice, or one of them nothing; that is close enough.
-        self.tables.spend(self.weight().saturating_sub(before), read)
     }
 
     /// A machine that loads the lookup table, as far as `rows` need it; none if it is there.
