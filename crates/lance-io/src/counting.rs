@@ -8,7 +8,7 @@ use crate::coalesce::MAX_RUN;
 use crate::error::Result;
 use crate::{IoError, ReadAt, ReadBlocking, coalesce, gather};
 
-/// What sources were asked. Clones count together.
+/// What sources and stores were asked. Clones count together.
 ///
 /// It counts what is asked, not what the system does with it: bytes of gaps that are read along are not in
 /// [`Self::bytes`].
@@ -19,6 +19,9 @@ pub struct Counts(Arc<Inner>);
 struct Inner {
     rounds: AtomicU64,
     requests: AtomicU64,
+    listings: AtomicU64,
+    writes: AtomicU64,
+    deletes: AtomicU64,
     bytes: AtomicU64,
     extents: Mutex<Vec<Extent>>,
 }
@@ -41,6 +44,21 @@ impl Counts {
         self.0.requests.load(Ordering::Relaxed)
     }
 
+    /// How many requests it takes to list what was listed. Object stores list a thousand names in one.
+    pub fn listings(&self) -> u64 {
+        self.0.listings.load(Ordering::Relaxed)
+    }
+
+    /// How many files were written. Large ones take several requests.
+    pub fn writes(&self) -> u64 {
+        self.0.writes.load(Ordering::Relaxed)
+    }
+
+    /// How many files, or directories with what is in them, were to be removed.
+    pub fn deletes(&self) -> u64 {
+        self.0.deletes.load(Ordering::Relaxed)
+    }
+
     /// How many bytes were asked for.
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
@@ -53,8 +71,8 @@ impl Counts {
 
     /// Counts from zero again.
     pub fn reset(&self) {
-        let Inner { rounds, requests, bytes, extents } = self.0.as_ref();
-        for count in [rounds, requests, bytes] {
+        let Inner { rounds, requests, listings, writes, deletes, bytes, extents } = self.0.as_ref();
+        for count in [rounds, requests, listings, writes, deletes, bytes] {
             count.store(0, Ordering::Relaxed);
         }
         extents.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -63,6 +81,22 @@ impl Counts {
     /// A whole file was read in one go.
     pub(crate) fn record_file(&self, bytes: u64) {
         self.add(1, bytes, Extent::new(0, bytes));
+    }
+
+    /// So many names were listed.
+    pub(crate) fn record_listing(&self, names: usize) {
+        let pages = names.div_ceil(crate::store::PAGE).max(1) as u64;
+        self.0.listings.fetch_add(pages, Ordering::Relaxed);
+    }
+
+    /// A file was written, or begun.
+    pub(crate) fn record_write(&self) {
+        self.0.writes.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Something was removed.
+    pub(crate) fn record_delete(&self) {
+        self.0.deletes.fetch_add(1, Ordering::Relaxed);
     }
 
     fn record(&self, asks: &[Ask], gap: u64) {

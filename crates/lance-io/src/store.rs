@@ -8,7 +8,7 @@ mod memory;
 mod object;
 mod url;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -45,7 +45,7 @@ pub struct Store {
     root: Root,
     /// What [`Store::child`] added. Checked when it is used.
     prefix: String,
-    /// Where reads are counted, if they are.
+    /// Where requests are counted, if they are.
     counts: Option<Counts>,
     /// Whether a local write waits for the disk.
     durable: bool,
@@ -60,6 +60,9 @@ enum Root {
     #[cfg(feature = "object-store")]
     Object(Objects),
 }
+
+/// How many names object stores list in one request.
+pub(crate) const PAGE: usize = 1000;
 
 /// What [`Store::list`] found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +121,7 @@ impl Store {
         Self { prefix: join(&self.prefix, relative.trim_end_matches('/')), ..self.clone() }
     }
 
-    /// The same root, with a count of what is read through it from now on.
+    /// The same root, with a count of what is asked of it from now on.
     pub fn counted(&self) -> (Self, Counts) {
         let counts = Counts::default();
         (Self { counts: Some(counts.clone()), ..self.clone() }, counts)
@@ -144,6 +147,51 @@ impl Store {
     /// be had without the rest. What [`Self::list`] returns is sorted anyway.
     pub const fn lists_in_order(&self) -> bool {
         !matches!(self.root, Root::Local(_))
+    }
+
+    /// The root of which this one is the part at `relative`: what [`Self::child`] with it leads back from. None if this
+    /// root does not end that way.
+    pub fn above(&self, relative: &str) -> Option<Self> {
+        let without = |path: &str| match path.strip_suffix(relative)? {
+            "" => Some(String::new()),
+            rest => Some(rest.strip_suffix('/')?.to_string()),
+        };
+        if let Some(prefix) = without(&self.prefix) {
+            return Some(Self { prefix, ..self.clone() });
+        }
+        match &self.root {
+            Root::Local(root) if self.prefix.is_empty() && root.ends_with(relative) => {
+                let parts = Path::new(relative).components().count();
+                let above = root.ancestors().nth(parts)?.to_path_buf();
+                Some(Self { root: Root::Local(above), ..self.clone() })
+            }
+            _ => None,
+        }
+    }
+
+    /// The place that `location` names if it is in the same memory or object store, which is then asked in the same
+    /// way: with the same options, and counted if this root is.
+    pub fn within(&self, location: &str) -> Option<Self> {
+        let base = match &self.root {
+            Root::Local(_) => return None,
+            Root::Memory(_) => "memory:/",
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.base.as_str(),
+        };
+        let prefix = location.strip_prefix(base)?.strip_prefix('/')?;
+        Some(Self { prefix: prefix.trim_end_matches('/').into(), ..self.clone() })
+    }
+
+    /// The root by a path or URL that does not depend on the current directory.
+    pub fn absolute(&self) -> Result<String, IoError> {
+        let location = self.location("");
+        match &self.root {
+            Root::Local(_) => match std::path::absolute(&location) {
+                Ok(path) => Ok(path.display().to_string()),
+                Err(error) => Err(IoError::from_io(location, error)),
+            },
+            _ => Ok(location.trim_end_matches('/').into()),
+        }
     }
 
     /// Opens the file at `path` for reading. A known `size` saves a request to an object store; it is not
@@ -180,9 +228,7 @@ impl Store {
             #[cfg(feature = "object-store")]
             Root::Object(objects) => objects.read_all(&full).await?,
         };
-        if let Some(counts) = &self.counts {
-            counts.record_file(bytes.len() as u64);
-        }
+        self.count(|counts| counts.record_file(bytes.len() as u64));
         Ok(bytes)
     }
 
@@ -191,6 +237,7 @@ impl Store {
     pub async fn create(&self, path: &str, alignment: Alignment) -> Result<AlignedWriter, IoError> {
         let full = self.full(path)?;
         hit!(self, Create, false, path);
+        self.count(Counts::record_write);
         let sink = match &self.root {
             Root::Local(root) => Sink::local(local::join(root, &full), self.durable).await?,
             Root::Memory(files) => Sink::memory(files.clone(), full),
@@ -211,6 +258,7 @@ impl Store {
     pub async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<(), IoError> {
         let full = self.full(path)?;
         hit!(self, PutIfAbsent, false, path);
+        self.count(Counts::record_write);
         match &self.root {
             Root::Local(root) => {
                 local::put(local::join(root, &full), bytes, Publish::IfAbsent, self.durable).await?;
@@ -241,6 +289,7 @@ impl Store {
     pub async fn put(&self, path: &str, bytes: Bytes) -> Result<(), IoError> {
         let full = self.full(path)?;
         hit!(self, Put, false, path);
+        self.count(Counts::record_write);
         match &self.root {
             Root::Local(root) => {
                 local::put(local::join(root, &full), bytes, Publish::Replace, self.durable).await?;
@@ -263,13 +312,36 @@ impl Store {
             Root::Object(objects) => objects.list(&full).await?,
         };
         listed.sort_by(|a, b| a.name.cmp(&b.name));
+        self.count(|counts| counts.record_listing(listed.len()));
         Ok(listed)
+    }
+
+    /// The first files directly below `dir`, as many as one request lists, and whether that is all of them. None if they
+    /// do not come in order, or cannot be had without the rest; then [`Self::list`] has them.
+    pub async fn first(&self, dir: &str) -> Result<Option<(Vec<Listed>, bool)>, IoError> {
+        let full = self.full(dir)?;
+        let (listed, all) = match &self.root {
+            Root::Local(_) => return Ok(None),
+            Root::Memory(files) => {
+                let mut listed = files.list(&full);
+                listed.retain(|listed| !listed.is_dir);
+                let all = listed.len() < PAGE;
+                listed.truncate(PAGE);
+                (listed, all)
+            }
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.first(&full, PAGE).await?,
+        };
+        self.count(|counts| counts.record_listing(listed.len()));
+        let in_order = listed.is_sorted_by(|a, b| a.name < b.name);
+        Ok((all || in_order).then_some((listed, all)))
     }
 
     /// Removes the file at `path`. To remove what is not there is no error.
     pub async fn delete(&self, path: &str) -> Result<(), IoError> {
         let full = self.full(path)?;
         hit!(self, Delete, false, path);
+        self.count(Counts::record_delete);
         match &self.root {
             Root::Local(root) => local::delete(local::join(root, &full)).await?,
             Root::Memory(files) => files.remove(&full),
@@ -278,6 +350,27 @@ impl Store {
         }
         hit!(self, Delete, true, path);
         Ok(())
+    }
+
+    /// Removes the directory `dir` with all that is below it. To remove what is not there is no error.
+    pub async fn delete_all(&self, dir: &str) -> Result<(), IoError> {
+        let full = self.full(dir)?;
+        hit!(self, Delete, false, dir);
+        self.count(Counts::record_delete);
+        match &self.root {
+            Root::Local(root) => local::delete_all(local::join(root, &full)).await?,
+            Root::Memory(files) => files.remove_all(&full),
+            #[cfg(feature = "object-store")]
+            Root::Object(objects) => objects.delete_all(&full).await?,
+        }
+        hit!(self, Delete, true, dir);
+        Ok(())
+    }
+
+    fn count(&self, record: impl FnOnce(&Counts)) {
+        if let Some(counts) = &self.counts {
+            record(counts);
+        }
     }
 
     /// `path` below the root proper. An error if it could lead out of it.
@@ -379,6 +472,21 @@ mod tests {
                 assert_eq!(names, expected, "{write:?}, {done}");
             }
         }
+    }
+
+    #[test]
+    fn roots_above_and_beside() {
+        let above = |store: Store, relative| Some(store.above(relative)?.location("x"));
+        assert_eq!(above(Store::local("/t/tree/a/b"), "tree/a/b").unwrap(), "/t/x");
+        assert_eq!(above(Store::local("/t").child("tree/a"), "tree/a").unwrap(), "/t/x");
+        assert_eq!(above(Store::local("/t").child("u/tree/a"), "tree/a").unwrap(), "/t/u/x");
+        assert_eq!(above(Store::local("/tree/a"), "tree/b"), None);
+        assert_eq!(above(Store::local("/t").child("xtree/a"), "tree/a"), None);
+        let memory = Store::memory().child("t");
+        assert_eq!(memory.within("memory://t/tree/a").unwrap().location("x"), "memory://t/tree/a/x");
+        assert!(memory.within("/t").is_none() && Store::local("/t").within("/t/a").is_none());
+        assert_eq!(memory.absolute().unwrap(), "memory://t");
+        assert!(Path::new(&Store::local("t").absolute().unwrap()).is_absolute());
     }
 
     #[test]

@@ -39,6 +39,58 @@ async fn names(store: &Store, dir: &str) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn the_first_of_a_listing() {
+    for (store, _kept) in stores() {
+        let (counted, counts) = store.counted();
+        if counted.first("nowhere").await.unwrap().is_none() {
+            assert!(!counted.lists_in_order());
+            continue;
+        }
+        for number in 0..1003 {
+            store.put(&format!("many/{number:04}"), "x".into()).await.unwrap();
+        }
+        for path in ["few/2", "few/1", "few/1a/3"] {
+            store.put(path, "x".into()).await.unwrap();
+        }
+        // Files of a file system come in any order.
+        let in_order = !counted.location("").contains("LocalFileSystem");
+        match counted.first("many").await.unwrap() {
+            Some((first, all)) => {
+                assert_eq!((first.len(), first[0].name.as_str(), all), (1000, "0000", false))
+            }
+            None => assert!(!in_order),
+        }
+        let (first, all) = counted.first("few").await.unwrap().unwrap();
+        let mut names = first.iter().map(|listed| listed.name.as_str()).collect::<Vec<_>>();
+        names.sort_unstable();
+        assert_eq!((names, all), (vec!["1", "2"], true));
+        assert_eq!(counts.listings(), 3);
+        counts.reset();
+        assert_eq!(counted.list("many").await.unwrap().len(), 1003);
+        assert_eq!((counts.listings(), counts.writes(), counts.requests()), (2, 0, 0));
+    }
+}
+
+#[tokio::test]
+async fn directories_are_removed_whole() {
+    for (store, _kept) in stores() {
+        for path in ["a/b", "a/c/d", "a/c/e/f", "ab", "x/a/b"] {
+            store.put(path, "x".into()).await.unwrap();
+        }
+        let (counted, counts) = store.counted();
+        counted.delete_all("a").await.unwrap();
+        counted.delete_all("nowhere").await.unwrap();
+        for path in ["a/b", "a/c/d", "a/c/e/f"] {
+            assert!(matches!(store.read_all(path).await, Err(IoError::NotFound { .. })), "{path}");
+        }
+        assert_eq!(names(&store, "x/a").await, ["b"]);
+        assert_eq!(store.read_all("ab").await.unwrap(), "x");
+        assert!(counted.delete_all("../x").await.is_err());
+        assert_eq!((counts.deletes(), counts.writes()), (2, 0));
+    }
+}
+
+#[tokio::test]
 async fn files_come_back() {
     for (store, _kept) in stores() {
         assert!(store.list("").await.unwrap().is_empty());

@@ -50,6 +50,9 @@ impl Places {
             let reason = format!("a file lies in base path {id}, which is not listed");
             TableError::format(self.root.location(""), FormatError::corrupt("manifest", reason))
         })?;
+        if let Some(store) = self.root.within(&base.path) {
+            return Ok(Some((store, base.is_dataset_root)));
+        }
         // An absolute path or a URI; below what a relative one would be is not said anywhere.
         if !base.path.contains("://") && !std::path::Path::new(&base.path).is_absolute() {
             let reason = format!("base path {id} is {:?}, which is not absolute", base.path);

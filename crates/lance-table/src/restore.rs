@@ -27,8 +27,8 @@ impl Table {
     pub async fn restore(&self, options: &CommitOptions) -> Result<Self> {
         self.shared.found.check_writable()?;
         let store = self.store();
-        let newest = latest::list(store).await?.and_then(|(versions, _)| versions.last().copied());
-        let newest = newest.ok_or_else(|| TableError::not_found(store, "table"))?;
+        let (newest, _) =
+            latest::number(store).await?.ok_or_else(|| TableError::not_found(store, "table"))?;
         let operation = Operation::Restore(Restore { manifest: Box::new(self.manifest().clone()) });
         let found = commit(store, newest, operation, options, vec![]).await?;
         Self::from_found(store.clone(), found, self.shared.options).await

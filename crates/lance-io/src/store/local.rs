@@ -157,3 +157,12 @@ pub(super) async fn delete(path: PathBuf) -> Result<()> {
     })
     .await
 }
+
+pub(super) async fn delete_all(dir: PathBuf) -> Result<()> {
+    let name = dir.display().to_string();
+    hop(&name.clone(), move || match fs::remove_dir_all(&dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(IoError::from_io(name, error)),
+        _ => Ok(()),
+    })
+    .await
+}

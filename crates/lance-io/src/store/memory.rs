@@ -34,6 +34,12 @@ impl Files {
         self.lock().remove(key);
     }
 
+    /// Removes all that is below `dir`.
+    pub(super) fn remove_all(&self, dir: &str) {
+        let below = |key: &str| key.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'));
+        self.lock().retain(|key, _| !dir.is_empty() && !below(key));
+    }
+
     pub(super) fn list(&self, dir: &str) -> Vec<Listed> {
         let files = self.lock();
         let mut listed: Vec<Listed> = vec![];

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::sync::OnceCell;
@@ -81,6 +82,42 @@ impl Objects {
         let objects =
             objects.map(|meta| Listed { name: named(&meta.location), size: meta.size, is_dir: false });
         Ok(directories.chain(objects).collect())
+    }
+
+    /// Those of the first `count` objects below `dir` that lie directly in it, as the store lists them; and whether there
+    /// are no more.
+    pub(super) async fn first(&self, dir: &str, count: usize) -> Result<(Vec<Listed>, bool)> {
+        let prefix = self.key(dir)?;
+        let (mut listed, mut seen) = (vec![], 0);
+        let mut found = self.store.list(Some(&prefix)).take(count);
+        while let Some(meta) = found.next().await {
+            seen += 1;
+            let meta = match meta {
+                Ok(meta) => meta,
+                Err(object_store::Error::NotFound { .. }) => break,
+                Err(error) => return Err(IoError::from_store(self.location(dir), error)),
+            };
+            // What lies further below comes along.
+            let mut parts = meta.location.prefix_match(&prefix).into_iter().flatten();
+            if let (Some(name), None) = (parts.next(), parts.next()) {
+                listed.push(Listed { name: name.as_ref().into(), size: meta.size, is_dir: false });
+            }
+        }
+        Ok((listed, seen < count))
+    }
+
+    /// Removes all objects below `dir`.
+    pub(super) async fn delete_all(&self, dir: &str) -> Result<()> {
+        let refused = |error| IoError::from_store(self.location(dir), error);
+        let found = self.store.list(Some(&self.key(dir)?)).map_ok(|meta| meta.location).boxed();
+        let mut removed = self.store.delete_stream(found);
+        while let Some(result) = removed.next().await {
+            match result {
+                Ok(_) | Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(refused(error)),
+            }
+        }
+        Ok(())
     }
 
     pub(super) async fn delete(&self, path: &str) -> Result<()> {

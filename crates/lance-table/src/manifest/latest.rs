@@ -29,7 +29,10 @@ fn select<'a>(
     let (mut versions, mut seen) = (vec![], None);
     for (version, naming) in names.filter_map(names::parse) {
         if seen.is_some_and(|seen| seen != naming) {
-            return Err(lance_footer::FormatError::corrupt("table", "it mixes V1 and V2 manifest names"));
+            return Err(lance_footer::FormatError::corrupt(
+                "table",
+                "it mixes V1 and V2 manifest names, as a migration that was cut short leaves them; migrating again mends that",
+            ));
         }
         seen = Some(naming);
         versions.push(version);
@@ -40,9 +43,28 @@ fn select<'a>(
 
 /// The latest version; none if there is no table.
 pub(crate) async fn latest(store: &Store) -> Result<Option<Found>> {
-    let Some((versions, naming)) = list(store).await? else { return Ok(None) };
-    let Some(version) = versions.last() else { return Ok(None) };
-    read(store, *version, naming).await.map(Some)
+    match number(store).await? {
+        None => Ok(None),
+        Some((version, naming)) => read(store, version, naming).await.map(Some),
+    }
+}
+
+/// The number of the latest version; none if there is no table. V2 names have the newest first, so that it is seen in the
+/// beginning of the listing where that can be had by itself.
+pub(crate) async fn number(store: &Store) -> Result<Option<(u64, Naming)>> {
+    if let Some((first, all)) = store.first(VERSIONS).await? {
+        let names = first.iter().map(|listed| listed.name.as_str());
+        let seen = select(names).map_err(|error| TableError::format(store.location(VERSIONS), error))?;
+        if all || seen.as_ref().is_some_and(|(_, naming)| *naming == Naming::V2) {
+            return Ok(newest(seen));
+        }
+    }
+    Ok(newest(list(store).await?))
+}
+
+fn newest(seen: Option<(Vec<u64>, Naming)>) -> Option<(u64, Naming)> {
+    let (versions, naming) = seen?;
+    Some((*versions.last()?, naming))
 }
 
 /// The manifest of `version`.

@@ -403,6 +403,45 @@ async fn files_below_base_paths() {
     assert!(table.take(&[0], None, false).await.unwrap_err().to_string().contains("base path 3"));
 }
 
+/// What it takes to open a table and to append to it does not grow with its versions.
+#[cfg(feature = "object-store")]
+#[tokio::test]
+async fn requests_of_open_and_append() {
+    let objects = Arc::new(object_store::memory::InMemory::new());
+    for store in [Store::memory(), Store::object(objects, "some/table")] {
+        let mut table = write(&store, numbers(0..1), WriteOptions::default()).await;
+        let (counted, counts) = store.counted();
+        let requests = || {
+            let all = (counts.requests(), counts.listings(), counts.writes(), counts.deletes());
+            counts.reset();
+            all
+        };
+        let mut appended = vec![];
+        for number in 0..2 {
+            write(&counted, numbers(number..number + 1), options(APPEND, 10)).await;
+            appended.push(requests());
+        }
+        // The same rows all over again: what is looked at is the number of versions.
+        let file = table.manifest().clone();
+        for version in 4..=1003 {
+            let mut next = file.clone();
+            next.message.version = version;
+            next.message.transaction_file.clear();
+            store.put(&crate::Naming::V2.path(version), next.to_file().unwrap()).await.unwrap();
+        }
+        table = Table::open(counted.clone(), None).await.unwrap();
+        assert_eq!(table.version(), 1003);
+        assert_eq!(requests(), (1, 1, 0, 0), "a listing and a manifest");
+        table = table.latest().await.unwrap();
+        assert_eq!((table.version(), requests()), (1003, (1, 1, 0, 0)));
+        write(&counted, numbers(0..1), options(APPEND, 10)).await;
+        appended.push(requests());
+        // Twice the latest version; the data file, the transaction and the manifest.
+        assert_eq!(appended, [(2, 2, 3, 0); 3]);
+        assert_eq!(Table::open(store, None).await.unwrap().version(), 1004);
+    }
+}
+
 #[tokio::test]
 async fn stable_row_ids() {
     let store = Store::memory();
