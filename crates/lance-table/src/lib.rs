@@ -22,6 +22,7 @@ mod commit;
 mod delete;
 mod deletion;
 mod error;
+mod expr;
 mod fragment;
 mod manifest;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
@@ -40,6 +41,7 @@ mod write;
 
 pub use commit::CommitOptions;
 pub use error::{Result, TableError};
+pub use expr::{Bound, Expr};
 pub use fragment::{DataFile, Fragment};
 pub use manifest::{Manifest, Naming};
 pub use projection::ROW_ID;
