@@ -2,7 +2,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lance_io::Store;
 use lance_table::{
-    Batches, DecodeBudget, Fragment, Manifest, OpenOptions, Table, VersionInfo, WriteMode, WriteOptions,
+    Batches, CompactionOptions, DecodeBudget, Fragment, Manifest, OpenOptions, Table, VersionInfo, WriteMode,
+    WriteOptions,
 };
 
 use crate::{Result, Scan};
@@ -101,6 +102,29 @@ impl Dataset {
     pub async fn take_columns<C: AsRef<str>>(&self, rows: &[u64], columns: &[C]) -> Result<RecordBatch> {
         let columns = columns.iter().map(|column| column.as_ref().to_string()).collect::<Vec<_>>();
         Ok(self.table.take(rows, Some(&columns), false).await?)
+    }
+
+    /// Rewrites fragments that are small or have many deleted rows, and gives the version in which the new ones have
+    /// taken their place: see [`Table::compact`]. To see before what would be done, or to do it on several machines,
+    /// there is [`Table::plan_compaction`].
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use demilance::arrow::record_batch;
+    /// use demilance::{CompactionOptions, Dataset, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("robot.lance");
+    /// # let path = path.to_str().ok_or("path")?;
+    /// let rows = || record_batch!(("id", Int32, [1, 2, 3]));
+    /// let table = Dataset::write(path, vec![rows()?], WriteOptions::default()).await?;
+    /// let table = table.append(vec![rows()?]).await?;
+    /// let table = table.compact(&CompactionOptions::default()).await?;
+    /// assert_eq!((table.fragments().len(), table.count_rows()), (1, 6));
+    /// # Ok(()) }
+    /// ```
+    pub async fn compact(&self, options: &CompactionOptions) -> Result<Self> {
+        Ok(self.table.compact(options).await?.table.into())
     }
 
     /// The table below.

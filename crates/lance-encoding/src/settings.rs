@@ -4,7 +4,7 @@
 //! The keys and their meaning are those of `docs/format/encoding.md`, section 12. A value that means nothing is
 //! refused: whoever set it wanted something else than the default.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use arrow_schema::Field;
@@ -30,8 +30,11 @@ pub(crate) const ZSTD_LEVEL: i32 = 6;
 /// ```
 /// use lance_encoding::Compression;
 ///
-/// assert_eq!("zstd:7".parse(), Ok(Compression::Zstd { level: Some(7) }));
+/// let compression: Compression = "zstd:7".parse()?;
+/// assert_eq!(compression, Compression::Zstd { level: Some(7) });
+/// assert_eq!(compression.to_string(), "zstd:7");
 /// assert!("zip".parse::<Compression>().is_err());
+/// # Ok::<(), String>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
@@ -46,6 +49,19 @@ pub enum Compression {
         /// From large negative numbers, the fastest, to 22, the smallest; none for 6.
         level: Option<i32>,
     },
+}
+
+impl fmt::Display for Compression {
+    /// What [`FromStr`] takes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => f.write_str("none"),
+            Self::Fsst => f.write_str("fsst"),
+            Self::Lz4 => f.write_str("lz4"),
+            Self::Zstd { level: None } => f.write_str("zstd"),
+            Self::Zstd { level: Some(level) } => write!(f, "zstd:{level}"),
+        }
+    }
 }
 
 impl FromStr for Compression {

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{Stream, StreamExt, TryStreamExt, stream};
 use lance_io::{IoError, Store};
 use prost::Message;
 use rand::RngExt;
@@ -163,14 +163,7 @@ async fn rebase(
 ) -> Result<()> {
     let last = latest.manifest.version();
     let ours = operation::name(Some(&operation.to_proto()));
-    let transactions = (checked.saturating_add(1)..=last).map(|version| async move {
-        if version == last {
-            return transaction_of(store, &latest.manifest).await;
-        }
-        let manifest = latest::read(store, version, latest.naming).await?.manifest;
-        transaction_of(store, &manifest).await
-    });
-    let mut transactions = stream::iter(transactions).buffered(CONCURRENT);
+    let mut transactions = transactions(store, checked, latest);
     let (mut version, mut theirs) = (checked, "delete");
     while let Some(transaction) = transactions.try_next().await? {
         version = version.saturating_add(1);
@@ -194,6 +187,23 @@ async fn rebase(
         return Err(TableError::Conflict { location, version, ours, theirs, reason, retryable: true });
     }
     Ok(())
+}
+
+/// What made each version after version `after` and up to `latest`, oldest first.
+pub(crate) fn transactions<'a>(
+    store: &'a Store,
+    after: u64,
+    latest: &'a Found,
+) -> impl Stream<Item = Result<Option<Transaction>>> + Unpin + 'a {
+    let last = latest.manifest.version();
+    let transactions = (after.saturating_add(1)..=last).map(move |version| async move {
+        if version == last {
+            return transaction_of(store, &latest.manifest).await;
+        }
+        let manifest = latest::read(store, version, latest.naming).await?.manifest;
+        transaction_of(store, &manifest).await
+    });
+    stream::iter(transactions).buffered(CONCURRENT).boxed()
 }
 
 /// Puts the rows that `operation` deletes together with those that others deleted meanwhile; the inner error says why that

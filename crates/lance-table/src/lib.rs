@@ -18,6 +18,7 @@
 mod assemble;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod commit;
+mod compact;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod delete;
 mod deletion;
@@ -40,6 +41,9 @@ pub mod verify;
 mod write;
 
 pub use commit::CommitOptions;
+pub use compact::{
+    CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, NewFragment, OldFragment,
+};
 pub use error::{Result, TableError};
 pub use expr::{Bound, Expr};
 pub use fragment::{DataFile, Fragment};

@@ -20,6 +20,10 @@ use crate::proto::{
     DataFragment, EncodedU64Array, RowDatasetVersionRun, RowDatasetVersionSequence, RowIdSequence, U64Segment,
 };
 
+mod carried;
+
+pub(crate) use carried::Carried;
+
 const SECTION: &str = "row id sequence";
 
 /// The ids of the rows of one fragment.
@@ -122,23 +126,32 @@ pub(crate) fn check_versions(fragment: &DataFragment, version: u64) -> Result<()
     for (name, bytes) in [("created-at version", created), ("last-updated-at version", updated)] {
         let Some(bytes) = bytes else { continue };
         let fail = |reason: String| FormatError::corrupt(format!("{name} sequence"), reason);
-        let sequence =
-            RowDatasetVersionSequence::decode(bytes.clone()).map_err(|error| fail(error.to_string()))?;
-        let mut rows = 0_u64;
-        for run in sequence.runs {
-            if run.version > version {
-                return Err(fail(format!("rows of version {} in version {version}", run.version)));
-            }
-            // Only how many values there are counts, not which.
-            let mut span = Runs::default();
-            span.push_segment(run.span.unwrap_or_default())?;
-            rows = rows.checked_add(span.rows).ok_or_else(|| fail("more than 2^64 rows".into()))?;
-        }
-        if rows != fragment.physical_rows {
-            return Err(fail(format!("{rows} versions for {} rows", fragment.physical_rows)));
+        let runs =
+            runs_of_versions(bytes, fragment.physical_rows).map_err(|error| fail(error.to_string()))?;
+        if let Some((_, newer)) = runs.iter().find(|(_, run)| *run > version) {
+            return Err(fail(format!("rows of version {newer} in version {version}")));
         }
     }
     Ok(())
+}
+
+/// The runs of a stored sequence of versions of `rows` rows, as how many rows each has and which version.
+fn runs_of_versions(bytes: &Bytes, rows: u64) -> Result<Vec<(u64, u64)>> {
+    let fail = |reason: String| FormatError::corrupt("row version sequence", reason);
+    let sequence =
+        RowDatasetVersionSequence::decode(bytes.clone()).map_err(|error| fail(error.to_string()))?;
+    let (mut runs, mut found) = (Vec::with_capacity(sequence.runs.len()), 0_u64);
+    for run in sequence.runs {
+        // Only how many values there are counts, not which.
+        let mut span = Runs::default();
+        span.push_segment(run.span.unwrap_or_default())?;
+        found = found.checked_add(span.rows).ok_or_else(|| fail("more than 2^64 rows".into()))?;
+        runs.push((span.rows, run.version));
+    }
+    match found == rows {
+        true => Ok(runs),
+        false => Err(fail(format!("{found} versions for {rows} rows"))),
+    }
 }
 
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! All rows of a table, or a window of them, as a stream of batches.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
@@ -11,8 +12,9 @@ use lance_footer::{FormatError, Rows};
 
 use crate::projection::Projection;
 use crate::row_ids::RowIds;
+use crate::slot::Slot;
 use crate::table::Shared;
-use crate::{Result, Table, TableError};
+use crate::{Fragment, Result, Table, TableError};
 
 /// How a table is scanned.
 #[derive(Debug, Clone)]
@@ -67,11 +69,30 @@ impl Table {
             let common = Arc::clone(&common);
             async move {
                 let (shared, projection, options) = &*common;
-                let mut batches = scan_slot(shared, projection, options, slot, start, end).await?;
-                // The first batch is read here, so that the beginnings of several fragments are on their way
-                // at the same time.
-                let first = batches.next().await;
-                Ok::<_, TableError>(stream::iter(first).chain(batches))
+                let Some(slot) = shared.slots.get(slot) else { return Ok(stream::empty().boxed()) };
+                scan_slot(shared, projection, options, slot, start..end).await
+            }
+        });
+        Ok(stream::iter(fragments).buffered(ahead).try_flatten().boxed())
+    }
+
+    /// The same of some `fragments` of the table, whose files are open no longer than they are read.
+    pub(crate) fn scan_fragments(
+        &self,
+        fragments: Vec<Fragment>,
+        options: ScanOptions,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        let projection =
+            Projection::new(&self.shared.schema, options.columns.as_deref(), options.with_row_id)?;
+        let ahead = options.read_ahead_fragments.max(1);
+        let common = Arc::new((Arc::clone(&self.shared), projection, options));
+        let fragments = fragments.into_iter().map(move |fragment| {
+            let common = Arc::clone(&common);
+            async move {
+                let (shared, projection, options) = &*common;
+                let rows = fragment.rows();
+                let slot = Slot::new(fragment, shared.options);
+                scan_slot(shared, projection, options, &slot, 0..rows).await
             }
         });
         Ok(stream::iter(fragments).buffered(ahead).try_flatten().boxed())
@@ -92,16 +113,16 @@ impl Shared {
     }
 }
 
+/// The live rows of `slot` at the positions `rows`, with the first batch on its way, so that the beginnings of several
+/// fragments can be at the same time.
 async fn scan_slot(
-    shared: &Arc<Shared>,
+    shared: &Shared,
     projection: &Projection,
     options: &ScanOptions,
-    index: usize,
-    start: u64,
-    end: u64,
+    slot: &Slot,
+    rows: Range<u64>,
 ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-    let Some(slot) = shared.slots.get(index) else { return Ok(stream::empty().boxed()) };
-    let rows = slot.live(&shared.places).await?.rows().select(start..end);
+    let rows = slot.live(&shared.places).await?.rows().select(rows);
     let ids = match projection.with_row_id {
         true => Some(slot.row_ids(&shared.places)?),
         false => None,
@@ -128,7 +149,9 @@ async fn scan_slot(
         ids,
         location: shared.places.root().location(&format!("fragment {}", slot.fragment().id())),
     };
-    Ok(stream::try_unfold(scan, SlotScan::next).boxed())
+    let mut batches = stream::try_unfold(scan, SlotScan::next).boxed();
+    let first = batches.next().await;
+    Ok(stream::iter(first).chain(batches).boxed())
 }
 
 /// The scan of one fragment: the batches of its files, aligned.

@@ -88,11 +88,9 @@ pub(crate) async fn write(
     let target = Target::new(store, read.as_ref(), &batches, &options)?;
     let read_version = read.as_ref().map_or(0, |read| read.manifest.version());
 
-    let mut fragments = Fragments { store, target: &target, options: &options, open: None, done: vec![] };
+    let mut fragments = Fragments::new(store, &target, &options, vec![]);
     let written = fragments.write_all(batches).await;
-    let done = fragments.done;
-    let names = done.iter().flat_map(|fragment| &fragment.files).map(|file| format!("data/{}", file.path));
-    let names = names.collect::<Vec<_>>();
+    let (names, done) = (fragments.paths(), fragments.done);
     match written {
         Ok(()) => commit(store, read_version, target.into_operation(done), &options.commit, names).await,
         Err(error) => {
@@ -103,12 +101,12 @@ pub(crate) async fn write(
 }
 
 /// What the new files have.
-struct Target {
+pub(crate) struct Target {
     /// Of the files.
-    schema: Schema,
-    version: Version,
+    pub(crate) schema: Schema,
+    pub(crate) version: Version,
     /// Whether rows are added to a table, whose schema stays.
-    append: bool,
+    pub(crate) append: bool,
 }
 
 impl Target {
@@ -147,23 +145,46 @@ impl Target {
 }
 
 /// Cuts batches into fragments of one file each.
-struct Fragments<'a> {
+pub(crate) struct Fragments<'a> {
     store: &'a Store,
     target: &'a Target,
     options: &'a WriteOptions,
+    /// How many rows the first ones get; later ones get as many as the options say.
+    rows: Vec<u64>,
     open: Option<(String, FileWriter)>,
-    done: Vec<DataFragment>,
+    pub(crate) done: Vec<DataFragment>,
 }
 
-impl Fragments<'_> {
+impl<'a> Fragments<'a> {
+    pub(crate) const fn new(
+        store: &'a Store,
+        target: &'a Target,
+        options: &'a WriteOptions,
+        rows: Vec<u64>,
+    ) -> Self {
+        Self { store, target, options, rows, open: None, done: vec![] }
+    }
+
     async fn write_all(&mut self, mut batches: Batches) -> Result<()> {
         while let Some(batch) = batches.stream.try_next().await? {
-            let mut batch = arrange(&batch, &self.target.schema)?;
-            while batch.num_rows() > 0 {
-                batch = self.push(batch).await?;
-            }
+            self.push_all(&batch).await?;
         }
         self.close().await
+    }
+
+    /// Writes `batch`.
+    pub(crate) async fn push_all(&mut self, batch: &RecordBatch) -> Result<()> {
+        let mut batch = arrange(batch, &self.target.schema)?;
+        while batch.num_rows() > 0 {
+            batch = self.push(batch).await?;
+        }
+        Ok(())
+    }
+
+    /// The paths of what was written.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let files = self.done.iter().flat_map(|fragment| &fragment.files);
+        files.map(|file| format!("data/{}", file.path)).collect()
     }
 
     /// Writes as many rows of `batch` as the fragment has room for, and gives back the rest.
@@ -172,12 +193,12 @@ impl Fragments<'_> {
             Some(open) => open,
             None => begin(self.store, &self.target.schema, self.target.version, self.options).await?,
         };
-        let room = self.options.max_rows_per_fragment.saturating_sub(writer.rows());
+        let most = self.rows.get(self.done.len()).copied().unwrap_or(self.options.max_rows_per_fragment);
+        let room = most.saturating_sub(writer.rows());
         let room = usize::try_from(room).unwrap_or(usize::MAX).min(batch.num_rows());
         // A writer that failed is dropped here, and leaves nothing.
         writer.push(&batch.slice(0, room)).await?;
-        let full = writer.rows() >= self.options.max_rows_per_fragment
-            || writer.bytes() >= self.options.max_bytes_per_fragment;
+        let full = writer.rows() >= most || writer.bytes() >= self.options.max_bytes_per_fragment;
         self.open = Some((name, writer));
         if full {
             self.close().await?;
@@ -185,7 +206,8 @@ impl Fragments<'_> {
         Ok(batch.slice(room, batch.num_rows() - room))
     }
 
-    async fn close(&mut self) -> Result<()> {
+    /// Ends the last fragment.
+    pub(crate) async fn close(&mut self) -> Result<()> {
         let Some((path, writer)) = self.open.take() else { return Ok(()) };
         let written = writer.finish().await?;
         let physical_rows = written.rows;
