@@ -30,7 +30,8 @@ pub async fn table(store: &Store, version: Option<u64>) -> (Verified, Vec<String
         Finding::Note(problem) => notes.push(bare(problem)),
         _ => {}
     };
-    let verified = lance_table::verify::verify(store, version, &mut report).await.unwrap();
+    let options = lance_table::verify::VerifyOptions { version, ..Default::default() };
+    let verified = lance_table::verify::verify(store, options, &mut report).await.unwrap();
     (verified, lines, notes)
 }
 

@@ -6,6 +6,7 @@ use arrow_array::{RecordBatch, record_batch};
 use bytes::Bytes;
 use demilance_tests::{fixture, ours, verified};
 use lance_io::Store;
+use lance_table::verify::{VerifyOptions, verify};
 use lance_table::{Manifest, Table, WriteMode, WriteOptions, proto};
 use prost::Message;
 
@@ -357,10 +358,11 @@ fn there_must_be_a_table() {
     ours::run(async {
         let mut nothing = |_| {};
         let store = Store::memory();
-        let error = lance_table::verify::verify(&store, None, &mut nothing).await.unwrap_err();
+        let error = verify(&store, VerifyOptions::default(), &mut nothing).await.unwrap_err();
         assert!(matches!(error, lance_table::TableError::NotFound { .. }), "{error}");
         table(&store).await;
-        let error = lance_table::verify::verify(&store, Some(3), &mut nothing).await.unwrap_err();
+        let options = VerifyOptions { version: Some(3), ..Default::default() };
+        let error = verify(&store, options, &mut nothing).await.unwrap_err();
         assert!(matches!(error, lance_table::TableError::NotFound { .. }), "{error}");
     });
 }

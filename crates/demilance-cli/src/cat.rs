@@ -17,13 +17,14 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
+use demilance::DecodeBudget;
 use futures::StreamExt;
 
 use read::{Reading, Selection};
 use rows::RowList;
 
 use crate::output::Output;
-use crate::{quantity, retype, zones};
+use crate::{budget, quantity, retype, zones};
 
 /// Rows of a table on a terminal when nothing else is said.
 const TABLE_ROWS: u64 = 100;
@@ -69,9 +70,14 @@ pub(crate) struct Arguments {
     /// Version of the table [default: the latest]
     #[arg(long, value_name = "N")]
     version: Option<u64>,
-    /// Check what is read against the checksums of files that have them (import --checksums)
+    /// Check what is read against the checksums of files that have them (import --checksums): what is not as it was
+    /// written is an error. Files without checksums are read as ever
     #[arg(long)]
     verify_checksums: bool,
+    /// Memory that decoding may take at once beside what rows and stored bytes account for, such as 2GB, or unlimited
+    /// [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = budget::parse)]
+    decode_budget: Option<DecodeBudget>,
     /// Add a column _rowid
     #[arg(long)]
     with_row_id: bool,
@@ -103,6 +109,10 @@ trait Sink {
 
 /// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
+    cat(arguments).await.map_err(budget::advise)
+}
+
+async fn cat(arguments: Arguments) -> Result<()> {
     let output = arguments.output.as_deref();
     let format = arguments.format.or_else(|| output.and_then(Format::of)).unwrap_or(Format::Table);
     if format.is_binary() && output.is_none() && std::io::stdout().is_terminal() {
@@ -121,6 +131,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         limit,
         version: arguments.version,
         verify_checksums: arguments.verify_checksums,
+        budget: arguments.decode_budget.unwrap_or_default(),
         with_row_id: arguments.with_row_id,
     })
     .await?;

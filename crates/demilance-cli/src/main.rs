@@ -1,5 +1,6 @@
 //! The command `demilance`: Lance tables and files from the command line.
 
+mod budget;
 mod cat;
 mod demo;
 mod failure;

@@ -21,6 +21,36 @@ pub(crate) fn bytes(count: u64) -> String {
     format!("{value:.1} {unit}")
 }
 
+/// `512`, `44.1KB`, `1 GB`, `2GiB`, `2G`: a size as people write it. None if it is something else, or is more than a u64
+/// has.
+pub(crate) fn parse_bytes(text: &str) -> Option<u64> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(digits)?;
+    let unit = unit.trim().to_ascii_lowercase();
+    let bytes = match unit.as_str() {
+        "" | "b" => 1,
+        "kb" | "k" => 1_000,
+        "mb" | "m" => 1_000_000,
+        "gb" | "g" => 1_000_000_000,
+        "tb" | "t" => 1_000_000_000_000,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "tib" => 1 << 40,
+        _ => return None,
+    };
+    if let Ok(number) = number.parse::<u64>() {
+        return number.checked_mul(bytes);
+    }
+    let size = number.parse::<f64>().ok()? * bytes as f64;
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it was compared with what fits"
+    )]
+    (0.0..u64::MAX as f64).contains(&size).then_some(size as u64)
+}
+
 /// `35,965`.
 pub(crate) fn count(number: u64) -> String {
     let digits = number.to_string();
@@ -69,6 +99,28 @@ mod tests {
         assert_eq!(bytes(44_100), "44.1 KB");
         assert_eq!(bytes(999_999), "1.0 MB");
         assert_eq!(bytes(u64::MAX), "18446.7 PB");
+    }
+
+    #[test]
+    fn sizes_are_read() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("512", 512),
+            ("7b", 7),
+            ("44.1KB", 44_100),
+            ("1 GB", 1_000_000_000),
+            ("2GiB", 2 << 30),
+            ("0.5mib", 1 << 19),
+            ("3T", 3_000_000_000_000),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(parse_bytes(text), Some(bytes), "{text}");
+        }
+        for text in
+            ["", "GB", "-1", "1.2.3", ".", "12 parrots", "1e3", "18446744073709551616", "99999999TB", "1µB"]
+        {
+            assert_eq!(parse_bytes(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -4,12 +4,14 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use demilance::file::verify::{Finding, Place as Spot, Problem, Verified, VerifyOptions};
+use demilance::DecodeBudget;
+use demilance::file::verify::{Finding, Place as Spot, Problem, Verified, VerifyOptions as FileOptions};
+use demilance::table::verify::VerifyOptions as TableOptions;
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::quantity;
 use crate::source::Progress;
+use crate::{budget, quantity};
 
 const AFTER_HELP: &str = "\
 Everything is read and decoded: the structure of files, offsets and what overlaps, row counts, levels, UTF-8;
@@ -34,7 +36,11 @@ pub(crate) struct Arguments {
     /// Version of the table [default: the latest, and the manifests of the others]
     #[arg(long, value_name = "N")]
     version: Option<u64>,
-    /// Print JSON
+    /// Memory that decoding may take at once beside what rows and stored bytes account for, such as 2GB, or unlimited
+    /// [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = budget::parse)]
+    decode_budget: Option<DecodeBudget>,
+    /// Print problems, notes and counts as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -42,17 +48,19 @@ pub(crate) struct Arguments {
 /// Runs the command; whether no problem was found.
 pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
     let path = &arguments.path;
+    let budget = arguments.decode_budget.unwrap_or_default();
     let start = Instant::now();
     let mut listener = Listener::new(arguments.json);
     let verified = match Place::find(path).await? {
         Place::Table(store) => {
             let mut hear = |finding| listener.hear(finding);
-            let verified = demilance::table::verify::verify(&store, arguments.version, &mut hear).await;
+            let options = TableOptions { version: arguments.version, budget };
+            let verified = demilance::table::verify::verify(&store, options, &mut hear).await;
             verified.with_context(|| path.clone())?
         }
         Place::File(_) if arguments.version.is_some() => bail!("{path}: is a file, which has no versions"),
         Place::File(source) => {
-            let options = VerifyOptions::default();
+            let options = FileOptions { budget, ..FileOptions::default() };
             demilance::file::verify::verify(source, options, &mut |finding| listener.hear(finding)).await
         }
     };

@@ -29,7 +29,8 @@ pub enum ErrorKind {
     Corrupt,
     /// The bytes may be right, but this software does not read or write them.
     Unsupported,
-    /// Decoding takes more memory than the budget allows; fewer rows at once take less.
+    /// Decoding takes more memory than the budget allows. Fewer rows at once take less; if the table is trusted,
+    /// [`decode_budget`](crate::DatasetBuilder::decode_budget) allows more.
     OverBudget,
     /// Another writer was first, and what was to be done does not go together with what it did.
     Conflict,

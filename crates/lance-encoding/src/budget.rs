@@ -28,7 +28,8 @@ const MAX_ROW_BYTES: u64 = 64 << 10;
 /// the file share.
 ///
 /// What is more is an error, [`FormatError::OverBudget`], that names the field, the page, and the sizes. A scan reads
-/// fewer rows at once before it comes to that.
+/// fewer rows at once before it comes to that, so there it is about a single row or a lookup table, and only a larger
+/// budget helps. A take has all of its rows at once: fewer may do.
 ///
 /// ```
 /// use lance_encoding::DecodeBudget;
@@ -259,7 +260,8 @@ mod tests {
         let error = allowance.spend(8, &DataType::Int16, 10, take(78)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "values: 78 bytes of memory are needed, more than the budget of 77; read fewer rows at once"
+            "values: 78 bytes of memory are needed, more than the budget of 77; fewer rows at once take less, and a \
+             larger decode budget allows more"
         );
         allowance.spend(8, &DataType::Int16, 10, take(77)).unwrap();
     }

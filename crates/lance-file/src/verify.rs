@@ -53,6 +53,7 @@ mod windows;
 
 use std::sync::Arc;
 
+use lance_encoding::DecodeBudget;
 use lance_footer::{FormatError, Version};
 use lance_io::ReadAt;
 
@@ -74,6 +75,10 @@ pub struct VerifyOptions {
     pub rows: Option<u64>,
     /// The version that it must have.
     pub version: Option<Version>,
+    /// How much memory decoding may take, as in [`OpenOptions::budget`](crate::OpenOptions::budget). A row or a lookup
+    /// table that takes more is a problem of the kind [`ProblemKind::OverBudget`], since it was not checked; its line
+    /// says how much was needed when decoding stopped. With a larger budget, files that are trusted are checked too.
+    pub budget: DecodeBudget,
 }
 
 /// What was looked at.
@@ -133,7 +138,7 @@ pub async fn verify(
         });
         let length = own.as_ref().and_then(|(_, length)| *length);
         let own = own.map(|(schema, _)| schema);
-        let (rows, version) = (options.rows, options.version);
+        let (rows, version, budget) = (options.rows, options.version, options.budget);
         if let Some(version) = version.filter(|version| *version != survey.version()) {
             let reason = format!("it has version {}, but the manifest says {version}", survey.version());
             let bytes = survey.footer_extent();
@@ -151,7 +156,7 @@ pub async fn verify(
         let pages = survey.columns.iter().flatten().map(|column| column.survey.pages.len() as u64);
         verified.pages = pages.sum();
         verified.checksummed = u64::from(checksums::check(&source, &survey, &columns, &mut report).await);
-        values::check(&source, &survey, &columns, &mut report).await;
+        values::check(&source, &survey, &columns, budget, &mut report).await;
     }
     verified.problems = report.problems();
     verified

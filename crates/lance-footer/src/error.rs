@@ -16,7 +16,8 @@ pub enum FormatError {
     },
     /// What the bytes stand for takes more memory than the decode budget allows. They may be right.
     #[error(
-        "{what}: {needed} bytes of memory are needed, more than the budget of {allowed}; read fewer rows at once"
+        "{what}: {needed} bytes of memory are needed, more than the budget of {allowed}; fewer rows at once take \
+         less, and a larger decode budget allows more"
     )]
     OverBudget {
         /// What takes the memory, with its place in front.

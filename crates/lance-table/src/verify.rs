@@ -12,7 +12,7 @@
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! use arrow_array::record_batch;
 //! use lance_io::Store;
-//! use lance_table::verify::{Finding, verify};
+//! use lance_table::verify::{Finding, VerifyOptions, verify};
 //! use lance_table::{Table, WriteOptions};
 //!
 //! let store = Store::memory();
@@ -26,7 +26,7 @@
 //!         lines.push(problem.to_string());
 //!     }
 //! };
-//! let verified = verify(&store, None, &mut report).await?;
+//! let verified = verify(&store, VerifyOptions::default(), &mut report).await?;
 //! assert_eq!(verified.problems, 1);
 //! assert!(lines[0].ends_with("a file that the manifest lists is not there"), "{}", lines[0]);
 //! # Ok(()) }
@@ -43,7 +43,16 @@ use lance_io::Store;
 pub use lance_file::verify::{Finding, Place, Problem, ProblemKind, Verified};
 
 use crate::manifest::latest;
-use crate::{Result, TableError};
+use crate::{DecodeBudget, Result, TableError};
+
+/// What of a table is verified, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct VerifyOptions {
+    /// The version; none for the latest.
+    pub version: Option<u64>,
+    /// How much memory decoding may take: see [`lance_file::verify::VerifyOptions::budget`].
+    pub budget: DecodeBudget,
+}
 
 /// Reads all of the latest version of the table in `store`, or of the one asked for, and tells `report` what is
 /// wrong with it, going on after each problem as far as possible.
@@ -54,9 +63,10 @@ use crate::{Result, TableError};
 /// An error if there is no such table or version.
 pub async fn verify(
     store: &Store,
-    version: Option<u64>,
+    options: VerifyOptions,
     report: &mut (dyn FnMut(Finding) + Send),
 ) -> Result<Verified> {
+    let VerifyOptions { version, budget } = options;
     let mut report = Report { out: report, verified: Verified::default() };
     let (versions, naming) = match latest::list(store).await {
         Ok(Some(found)) => found,
@@ -80,7 +90,7 @@ pub async fn verify(
     match found {
         Ok(found) => {
             manifest::check(store, &found, &mut report).await;
-            fragments::check(store, &found, &mut report).await;
+            fragments::check(store, &found, budget, &mut report).await;
             if version.is_none() {
                 leftovers::check(store, &found, &versions, &mut report).await;
             }
@@ -112,11 +122,7 @@ impl Report<'_> {
     }
 
     fn format(&mut self, path: impl Into<String>, error: &FormatError) {
-        let kind = match error {
-            FormatError::Corrupt { .. } => ProblemKind::Corrupt,
-            FormatError::OverBudget { .. } | FormatError::Unsupported { .. } => ProblemKind::Unsupported,
-        };
-        self.problem(path, kind, error.to_string());
+        self.problem(path, error.into(), error.to_string());
     }
 
     /// An error about the file at `path`, unless it names another.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use demilance::DecodeBudget;
 use demilance::file::{FileReader, OpenOptions as FileOptions, Schema};
 use demilance::footer::Rows;
 use demilance::table::{OpenOptions as TableOptions, Table};
@@ -28,6 +29,7 @@ pub(super) struct Selection<'a> {
     pub(super) limit: Option<u64>,
     pub(super) version: Option<u64>,
     pub(super) verify_checksums: bool,
+    pub(super) budget: DecodeBudget,
     pub(super) with_row_id: bool,
 }
 
@@ -50,12 +52,11 @@ enum Which {
 impl Reading {
     /// Opens what `selection` names. Errors about it come now, not when the first row is read.
     pub(super) async fn start(selection: &Selection<'_>) -> Result<Self> {
-        let Selection { version, verify_checksums, .. } = *selection;
+        let Selection { version, verify_checksums, budget, .. } = *selection;
         match Place::find(selection.path).await? {
             Place::Table(store) => {
-                let table =
-                    Table::open_with(store, TableOptions { version, verify_checksums, ..Default::default() })
-                        .await;
+                let options = TableOptions { version, verify_checksums, budget };
+                let table = Table::open_with(store, options).await;
                 let table = table.with_context(|| selection.path.to_string())?;
                 Self::of_table(table, selection).await.with_context(|| selection.path.to_string())
             }
@@ -67,7 +68,7 @@ impl Reading {
                 if selection.with_row_id {
                     bail!("{path}: is one file, only tables have row ids");
                 }
-                let options = FileOptions { verify_checksums, ..Default::default() };
+                let options = FileOptions { verify_checksums, budget, ..Default::default() };
                 let file = FileReader::open_with(source, options).await?;
                 Self::of_file(file, selection).await.with_context(|| selection.path.to_string())
             }
@@ -182,6 +183,7 @@ mod tests {
             limit,
             version: None,
             verify_checksums: false,
+            budget: DecodeBudget::default(),
             with_row_id: false,
         }
     }

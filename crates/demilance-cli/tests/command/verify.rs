@@ -128,6 +128,38 @@ fn checksums_find_what_decodes_to_a_wrong_value() {
 }
 
 #[test]
+fn a_decode_budget_bounds_what_few_bytes_become() {
+    let place = Place::new();
+    // The second row is 2 MB, which zstd makes some hundred bytes of.
+    place.write("a.jsonl", &format!("{{\"text\":\"x\"}}\n{{\"text\":\"{}\"}}\n", "0".repeat(2_000_000)));
+    place.ok("import a.jsonl t.lance --compression zstd");
+    let file = std::fs::read_dir(place.path("t.lance/data")).unwrap().next().unwrap().unwrap();
+    for path in ["t.lance".to_string(), format!("t.lance/data/{}", file.file_name().display())] {
+        for enough in ["", "--decode-budget 3MB", "--decode-budget 2.5mib", "--decode-budget unlimited"] {
+            assert!(place.ok(&format!("cat {path} --format json {enough}")).len() > 2_000_000);
+            assert!(place.ok(&format!("verify {path} {enough}")).contains("no problems"), "{enough}");
+        }
+        for reading in ["", "--rows 1"] {
+            let error = place.error(&format!("cat {path} --format json --decode-budget 1MB {reading}"));
+            assert!(
+                error.contains("field text: page 0: ") && error.ends_with("(--decode-budget SIZE)"),
+                "{error}"
+            );
+        }
+        let outcome = place.call(["verify", &path, "--decode-budget", "1MB"]);
+        assert_eq!(outcome.code, Some(1));
+        let text = outcome.text();
+        assert!(text.contains("page 0") && text.contains("more than the budget of 1"), "{text}");
+        let json = place.call(["verify", &path, "--decode-budget", "1MB", "--json"]).text();
+        let value: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(value["problems"][0]["kind"], "over budget");
+    }
+    let outcome = place.call(["verify", "t.lance", "--decode-budget", "much"]);
+    assert_eq!(outcome.code, Some(2));
+    assert!(outcome.stderr.contains("neither a size such as 512MB"), "{}", outcome.stderr);
+}
+
+#[test]
 fn what_is_no_table_and_no_file_is_refused() {
     let (place, files) = table();
     assert!(place.error("verify x.lance").contains("x.lance: no such table or file"));

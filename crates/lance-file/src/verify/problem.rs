@@ -62,6 +62,8 @@ pub enum ProblemKind {
     Checksum,
     /// This software does not read it, so it could not be checked.
     Unsupported,
+    /// Decoding it takes more memory than is allowed, so it could not be checked.
+    OverBudget,
     /// A file that is referred to is not there.
     Missing,
     /// The bytes could not be had.
@@ -77,6 +79,7 @@ impl ProblemKind {
             Self::Corrupt => "corrupt",
             Self::Checksum => "checksum",
             Self::Unsupported => "unsupported",
+            Self::OverBudget => "over budget",
             Self::Missing => "missing",
             Self::Unreadable => "unreadable",
             Self::Unreferenced => "unreferenced",
@@ -163,24 +166,26 @@ impl<'a> Report<'a> {
     }
 }
 
-const fn format_kind(error: &FormatError) -> ProblemKind {
-    match error {
-        FormatError::Corrupt { .. } => ProblemKind::Corrupt,
-        // The bytes may be right; it is this software that does not read them.
-        FormatError::OverBudget { .. } | FormatError::Unsupported { .. } => ProblemKind::Unsupported,
+impl From<&FormatError> for ProblemKind {
+    fn from(error: &FormatError) -> Self {
+        match error {
+            FormatError::Corrupt { .. } => Self::Corrupt,
+            FormatError::OverBudget { .. } => Self::OverBudget,
+            FormatError::Unsupported { .. } => Self::Unsupported,
+        }
     }
 }
 
 /// The kind of problem that an error is, and its text.
 pub(crate) fn format_problem(error: &FormatError) -> (ProblemKind, String) {
-    (format_kind(error), error.to_string())
+    (error.into(), error.to_string())
 }
 
 /// The same, without the path.
 pub(crate) fn io_problem(error: IoError) -> (ProblemKind, String) {
     match error {
         IoError::NotFound { .. } => (ProblemKind::Missing, "not found".into()),
-        IoError::Format { source, .. } => (format_kind(&source), source.to_string()),
+        IoError::Format { source, .. } => ((&source).into(), source.to_string()),
         IoError::Io { source, .. } => (ProblemKind::Unreadable, source.to_string()),
         error => (ProblemKind::Unreadable, error.to_string()),
     }
@@ -190,7 +195,7 @@ pub(crate) fn io_problem(error: IoError) -> (ProblemKind, String) {
 pub(super) fn file_problem(error: FileError) -> (ProblemKind, String) {
     match error {
         FileError::Io(error) => io_problem(error),
-        FileError::Format { source, .. } => (format_kind(&source), source.to_string()),
+        FileError::Format { source, .. } => ((&source).into(), source.to_string()),
         FileError::Arrow { source, .. } => (ProblemKind::Corrupt, source.to_string()),
         error => (ProblemKind::Corrupt, error.to_string()),
     }

@@ -31,6 +31,7 @@ pub(super) async fn check(
     source: &Arc<dyn ReadAt>,
     survey: &Survey,
     columns: &Columns,
+    budget: DecodeBudget,
     report: &mut Report<'_>,
 ) {
     for (schema, mapping) in &columns.read {
@@ -38,7 +39,7 @@ pub(super) async fn check(
             let due = target.field.column_owners(survey.version()).len();
             // Too few columns are told with the schema; what is there of such a field is not read.
             if target.owners.len() == due {
-                Values { source, survey, mapping, target: &target }.check(report).await;
+                Values { source, survey, mapping, budget, target: &target }.check(report).await;
             }
         }
     }
@@ -49,17 +50,23 @@ struct Values<'a> {
     source: &'a Arc<dyn ReadAt>,
     survey: &'a Survey,
     mapping: &'a HashMap<i32, u32>,
+    budget: DecodeBudget,
     target: &'a Target<'a>,
 }
 
 impl Values<'_> {
     async fn check(&self, report: &mut Report<'_>) {
         match self.target.owners.as_slice() {
-            [owner] if self.survey.version() > Version::V2_0 => {
+            // Without pages there is still something to open, and that may be refused.
+            [owner] if self.survey.version() > Version::V2_0 && self.has_pages(owner) => {
                 self.pages(owner, self.target.field, true, report).await;
             }
             _ => self.whole(report).await,
         }
+    }
+
+    fn has_pages(&self, owner: &Owner<'_>) -> bool {
+        self.survey.column(owner.column).is_some_and(|column| !column.survey.pages.is_empty())
     }
 
     /// Reads the rows of all columns together, then each column by itself if that fails.
@@ -101,7 +108,7 @@ impl Values<'_> {
                 [owner] => self.place(owner, &failure.rows),
                 _ => Place {
                     field: Some(self.target.field.name.clone()),
-                    rows: Some(failure.rows.clone()),
+                    rows: some(&failure.rows),
                     ..Place::default()
                 },
             };
@@ -140,15 +147,36 @@ impl Values<'_> {
             || Arc::new(Column { kind: lance_footer::ColumnKind::Values, pages: vec![], buffers: vec![] });
         let columns = self.survey.columns.iter().enumerate();
         let columns = columns.map(|(index, _)| self.survey.whole(index).unwrap_or_else(nothing)).collect();
-        match open(self.survey, field, self.mapping.clone(), columns, self.rows()) {
+        match self.open(field, self.mapping.clone(), columns, self.rows()) {
             Ok(reader) => {
                 let owners = self.target.owners.iter();
                 let mut columns = owners.filter_map(|owner| self.survey.whole(owner.column));
                 let placed = columns.any(|column| column.pages.iter().any(|page| self.is_placed(page)));
-                Reading::new(self.source, &reader, field, placed).read(spans, bytes, report).await
+                Reading::new(self.source, &reader, field, placed, self.budget)
+                    .read(spans, bytes, report)
+                    .await
             }
             Err(error) => vec![Failure::new(0..self.rows(), format_problem(&error))],
         }
+    }
+
+    /// Opens `field` as readers do, from `columns` as they are mapped.
+    fn open(
+        &self,
+        field: &Field,
+        mapping: HashMap<i32, u32>,
+        columns: Vec<Arc<Column>>,
+        rows: u64,
+    ) -> Result<Arc<dyn FieldReader>, FormatError> {
+        let container = Container {
+            size: self.survey.size,
+            footer: self.survey.footer,
+            global_buffers: vec![],
+            column_metadata: vec![],
+            descriptor: Bytes::new(),
+            columns,
+        };
+        FieldCache::new(mapping, self.budget).open_one(field, &container, rows)
     }
 
     /// Reads the pages of a column, each by itself; `field` has no other column. Returns the rows that are broken.
@@ -175,12 +203,14 @@ impl Values<'_> {
             let bytes = stored(std::slice::from_ref(page));
             let only = Column { kind, pages: vec![page.clone()], buffers: column.survey.buffers.clone() };
             let mapping = HashMap::from([(owner.field.id, 0)]);
-            let failures = match open(self.survey, field, mapping, vec![Arc::new(only)], rows) {
+            let failures = match self.open(field, mapping, vec![Arc::new(only)], rows) {
                 Ok(reader) => {
                     let spans = spans(0..rows, bytes, self.survey.version());
                     let bytes = if counted { bytes } else { 0 };
                     let placed = self.is_placed(page);
-                    Reading::new(self.source, &reader, field, placed).read(&spans, bytes, report).await
+                    Reading::new(self.source, &reader, field, placed, self.budget)
+                        .read(&spans, bytes, report)
+                        .await
                 }
                 Err(error) => vec![Failure::new(0..rows, format_problem(&error))],
             };
@@ -239,7 +269,7 @@ impl Values<'_> {
             field: Some(owner.path.clone()),
             column: Some(owner.column),
             page,
-            rows: Some(rows.clone()),
+            rows: some(rows),
             bytes: stored.and_then(|page| span(&page.buffers)),
         }
     }
@@ -254,25 +284,6 @@ impl Values<'_> {
         let owner = self.target.owners.first()?;
         Some((self.survey.column(owner.column)?, owner.slots))
     }
-}
-
-/// Opens `field` as readers do, from `columns` as they are mapped.
-fn open(
-    survey: &Survey,
-    field: &Field,
-    mapping: HashMap<i32, u32>,
-    columns: Vec<Arc<Column>>,
-    rows: u64,
-) -> Result<Arc<dyn FieldReader>, FormatError> {
-    let container = Container {
-        size: survey.size,
-        footer: survey.footer,
-        global_buffers: vec![],
-        column_metadata: vec![],
-        descriptor: Bytes::new(),
-        columns,
-    };
-    FieldCache::new(mapping, DecodeBudget::default()).open_one(field, &container, rows)
 }
 
 /// The text of an error without the page: it was opened as the only one, and the place has its number.
@@ -301,6 +312,11 @@ fn pages_of(column: &SurveyedColumn, slots: u64) -> Vec<(usize, Range<u64>)> {
 fn stored(pages: &[Page]) -> u64 {
     let buffers = pages.iter().flat_map(|page| &page.buffers);
     buffers.fold(0, |sum, buffer| sum.saturating_add(buffer.len()))
+}
+
+/// `rows` if there are any.
+fn some(rows: &Range<u64>) -> Option<Range<u64>> {
+    (!rows.is_empty()).then(|| rows.clone())
 }
 
 /// From the first to the last byte of `buffers`.

@@ -8,7 +8,7 @@ use arrow_schema::DataType;
 use arrow_select::take::take;
 use futures::StreamExt;
 use futures::stream;
-use lance_encoding::{Allowance, FieldReader, Loaded};
+use lance_encoding::{Allowance, DecodeBudget, FieldReader, Loaded};
 use lance_footer::{FormatError, Rows, Version};
 use lance_io::{ReadAt, drive};
 
@@ -51,6 +51,7 @@ pub(super) struct Reading<'a> {
     placed: bool,
     /// Bits that a row takes in memory at least.
     width: u64,
+    budget: DecodeBudget,
 }
 
 impl Failure {
@@ -66,10 +67,11 @@ impl<'a> Reading<'a> {
         reader: &'a Arc<dyn FieldReader>,
         field: &Field,
         placed: bool,
+        budget: DecodeBudget,
     ) -> Self {
         let arrow = field.to_arrow();
         let placed = placed && varies(arrow.data_type());
-        Self { source, reader, nullable: field.nullable, placed, width: width(arrow.data_type()) }
+        Self { source, reader, nullable: field.nullable, placed, width: width(arrow.data_type()), budget }
     }
 
     /// Reads `spans` of rows and says what fails. They stand for `bytes` bytes of progress.
@@ -121,6 +123,7 @@ impl<'a> Reading<'a> {
             whole: self.load(&Rows::range(rows.clone())).await?,
             even: self.every_other(rows.start..rows.end).await?,
             odd: self.every_other(rows.start + 1..rows.end).await?,
+            budget: self.budget,
         };
         let (path, nullable) = (self.source.path().to_string(), self.nullable);
         let decoded = compute(self.source.path(), move || {
@@ -174,6 +177,7 @@ struct Window {
     whole: Arc<dyn Loaded>,
     even: Option<Arc<dyn Loaded>>,
     odd: Option<Arc<dyn Loaded>>,
+    budget: DecodeBudget,
 }
 
 impl Window {
@@ -189,7 +193,7 @@ impl Window {
     }
 
     fn check_at_once(&self, part: &Range<u64>) -> Result<usize, FormatError> {
-        let array = decode(&*self.whole, part.clone())?;
+        let array = self.decode(&*self.whole, part.clone())?;
         let even = (&self.even, part.start.div_ceil(2)..part.end.div_ceil(2), part.start % 2);
         let odd = (&self.odd, part.start / 2..part.end / 2, 1 - part.start % 2);
         for (loaded, rows, first) in [even, odd] {
@@ -197,17 +201,17 @@ impl Window {
             let positions = UInt64Array::from_iter_values((first..part.end - part.start).step_by(2));
             let wanted = take(&array, &positions, None);
             let wanted = wanted.map_err(|error| FormatError::unsupported(error.to_string()))?;
-            if decode(&**loaded, rows)? != wanted {
+            if self.decode(&**loaded, rows)? != wanted {
                 let reason = "read one by one they are others than in a scan";
                 return Err(FormatError::corrupt("the positions of rows", reason));
             }
         }
         Ok(if *array.data_type() == DataType::Null { 0 } else { array.null_count() })
     }
-}
 
-fn decode(loaded: &dyn Loaded, part: Range<u64>) -> Result<ArrayRef, FormatError> {
-    loaded.decode(part, &mut Allowance::default())
+    fn decode(&self, loaded: &dyn Loaded, part: Range<u64>) -> Result<ArrayRef, FormatError> {
+        loaded.decode(part, &mut Allowance::new(self.budget))
+    }
 }
 
 /// Whether values of `data_type` vary in size.

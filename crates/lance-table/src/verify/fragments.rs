@@ -14,10 +14,10 @@ use crate::manifest::latest::Found;
 use crate::place::Places;
 use crate::proto;
 use crate::row_ids::{self, RowIds};
-use crate::{Fragment, TableError};
+use crate::{DecodeBudget, Fragment, TableError};
 
 /// Reads everything of all fragments.
-pub(super) async fn check(store: &Store, found: &Found, report: &mut Report<'_>) {
+pub(super) async fn check(store: &Store, found: &Found, budget: DecodeBudget, report: &mut Report<'_>) {
     let message = &found.manifest.message;
     let places = Places::new(store.clone(), message.base_paths.clone());
     let schema = Schema::from_proto(&message.fields, &message.schema_metadata).ok();
@@ -33,7 +33,7 @@ pub(super) async fn check(store: &Store, found: &Found, report: &mut Report<'_>)
             report.format(&found.location, error);
         }
         let mut reader =
-            Reader { found, places: &places, schema: schema.as_ref(), fragment: message, report };
+            Reader { found, places: &places, schema: schema.as_ref(), budget, fragment: message, report };
         for (index, file) in message.files.iter().enumerate() {
             let known = checked.as_ref().ok().and_then(|fragment| fragment.files().get(index));
             reader.file(file, known, format).await;
@@ -51,6 +51,7 @@ struct Reader<'a, 'r> {
     found: &'a Found,
     places: &'a Places,
     schema: Option<&'a Schema>,
+    budget: DecodeBudget,
     fragment: &'a proto::DataFragment,
     report: &'a mut Report<'r>,
 }
@@ -87,8 +88,9 @@ impl Reader<'_, '_> {
                 columns: Some(known.columns.clone()),
                 rows,
                 version: Some(known.version),
+                budget: self.budget,
             },
-            _ => VerifyOptions { rows, ..VerifyOptions::default() },
+            _ => VerifyOptions { rows, budget: self.budget, ..VerifyOptions::default() },
         };
         let out = &mut *self.report.out;
         let mut forward = |finding| match finding {
