@@ -12,6 +12,7 @@ pub mod file_fuzz;
 pub mod fixture;
 pub mod fuzzing;
 pub mod legacy;
+pub mod manifest;
 pub mod nested;
 pub mod oracle;
 pub mod ours;

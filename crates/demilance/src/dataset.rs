@@ -62,7 +62,9 @@ impl Dataset {
         self.table.version()
     }
 
-    /// The schema.
+    /// The schema. Columns of blobs have the type of their values here, a large binary or the struct of `lance.blob.v2`. In
+    /// what [`Self::scan`], [`Self::take`] and [`Self::take_rows`] give, they are structs that say where each value is,
+    /// `position` and `size` and, of `lance.blob.v2`, more: [`Table::batch_schema`].
     pub fn schema(&self) -> SchemaRef {
         self.table.arrow_schema()
     }

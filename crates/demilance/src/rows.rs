@@ -70,15 +70,17 @@ impl TakenRows {
 impl Dataset {
     /// How rows of the table are laid out that have all its columns: what [`Self::take_rows`] gives and what
     /// [`Self::append_rows`] takes. An error if there is no row type for a column.
+    ///
+    /// There is none for blobs: what is read of a table says where their values are, in numbers without a sign.
     pub fn row_layout(&self, format: Format) -> Result<Layout> {
-        layout(&self.schema(), format)
+        layout(&self.table().batch_schema(), format)
     }
 
     /// The rows at `rows` as rows of the Fory format, ready to be sent. Rows are counted as in [`Self::take`].
     ///
     /// Columns become fields as [`Schema::from_arrow`](fory_row::Schema::from_arrow) says: a fixed-size list is a list, a
-    /// dictionary its values, a time whole microseconds. A column that rows have no type for is an error, unless other
-    /// columns are asked for.
+    /// dictionary its values, a time whole microseconds. A column that rows have no type for, such as one of
+    /// blobs, is an error, unless other columns are asked for.
     ///
     /// ```
     /// use demilance::{Dataset, RowOptions, WriteOptions};

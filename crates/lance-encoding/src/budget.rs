@@ -208,8 +208,16 @@ pub(crate) fn over_budget(what: &'static str, needed: usize, allowed: usize) -> 
     FormatError::OverBudget { what: what.into(), needed: needed as u64, allowed: allowed as u64 }
 }
 
-/// Bits that a row takes in memory, whatever its values are.
-pub(crate) fn row_bits(data_type: &DataType) -> u64 {
+/// Bits that a row of `data_type` takes in memory, whatever its values are: those of its numbers, 64 for each string, list,
+/// map or dictionary index, and one for each field.
+///
+/// ```
+/// use arrow_schema::DataType;
+/// use lance_encoding::row_bits;
+///
+/// assert_eq!(row_bits(&DataType::new_fixed_size_list(DataType::Float32, 64, false)), 64 * (32 + 1) + 1);
+/// ```
+pub fn row_bits(data_type: &DataType) -> u64 {
     let bits = match data_type {
         DataType::Null => 0,
         DataType::Boolean => 1,

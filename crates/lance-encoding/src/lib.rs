@@ -34,7 +34,7 @@ mod validity;
 mod values;
 mod writer;
 
-pub use budget::{Allowance, DecodeBudget, TableBudget};
+pub use budget::{Allowance, DecodeBudget, TableBudget, row_bits};
 pub use field::{describes_blobs, is_packed, leaf_count};
 pub use layers::{Layer, Levels, Numbering};
 pub use reader::{FieldReader, Loaded, is_text_as_list, open_field};

@@ -1,7 +1,7 @@
 //! Reads one file.
 
 pub(crate) mod fields;
-pub(crate) mod scan;
+mod scan;
 mod take;
 
 use std::collections::{BTreeMap, HashMap};

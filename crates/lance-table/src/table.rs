@@ -159,14 +159,21 @@ impl Table {
         self.manifest().version()
     }
 
-    /// The schema, with field ids.
+    /// The schema, with field ids. Blobs are in it as in [`Self::arrow_schema`].
     pub fn schema(&self) -> &Schema {
         &self.shared.schema
     }
 
-    /// The schema as Arrow has it.
+    /// The schema as Arrow has it. Columns of blobs have the type of their values here, as they are written; batches say
+    /// where these are instead, see [`Self::batch_schema`].
     pub fn arrow_schema(&self) -> SchemaRef {
         Arc::clone(&self.shared.arrow_schema)
+    }
+
+    /// The schema of the batches that scans and takes of all columns give: that of the table, but blobs are structs that
+    /// say where their values are ([`Schema::with_blob_descriptions`]).
+    pub fn batch_schema(&self) -> SchemaRef {
+        Arc::new(self.schema().with_blob_descriptions().to_arrow())
     }
 
     /// Rows, less those that were deleted.

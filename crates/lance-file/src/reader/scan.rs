@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
-use lance_encoding::{Allowance, DecodeBudget, Loaded};
+use lance_encoding::{Allowance, DecodeBudget, Loaded, row_bits};
 use lance_footer::{Join, Rows};
 use lance_io::{ReadAt, drive};
 use tokio::task::JoinHandle;
@@ -155,7 +155,7 @@ struct Unit {
 
 impl Scan {
     fn new(target: Target, rows: Rows, read_ahead: u64) -> Self {
-        let widths = target.schema.fields().iter().map(|field| width(field.data_type()));
+        let widths = target.schema.fields().iter().map(|field| row_bits(field.data_type()));
         Self {
             width: widths.fold(0, u64::saturating_add),
             target: Arc::new(target),
@@ -393,25 +393,6 @@ impl<T> Task<T> {
 impl<T> Drop for Task<T> {
     fn drop(&mut self) {
         self.0.abort();
-    }
-}
-
-/// Bits that a value takes in memory at least.
-pub(crate) fn width(data_type: &DataType) -> u64 {
-    match data_type {
-        DataType::Boolean => 1,
-        DataType::FixedSizeBinary(size) => u64::try_from(*size).unwrap_or(0).saturating_mul(8),
-        DataType::FixedSizeList(item, size) => {
-            // An item takes something even if it has no value.
-            u64::try_from(*size).unwrap_or(0).saturating_mul(width(item.data_type()).max(1))
-        }
-        DataType::Struct(members) => {
-            members.iter().fold(0, |sum: u64, member| sum.saturating_add(width(member.data_type())))
-        }
-        DataType::Dictionary(index, _) => width(index),
-        DataType::Utf8 | DataType::Binary | DataType::List(_) | DataType::Map(..) => 32,
-        DataType::LargeUtf8 | DataType::LargeBinary | DataType::LargeList(_) => 64,
-        other => other.primitive_width().map_or(0, |bytes| bytes as u64 * 8),
     }
 }
 

@@ -8,13 +8,12 @@ use arrow_schema::DataType;
 use arrow_select::take::take;
 use futures::StreamExt;
 use futures::stream;
-use lance_encoding::{Allowance, DecodeBudget, FieldReader, Loaded};
+use lance_encoding::{Allowance, DecodeBudget, FieldReader, Loaded, row_bits};
 use lance_footer::{FormatError, Rows, Version};
 use lance_io::{ReadAt, drive};
 
 use super::problem::{ProblemKind, Report, file_problem, format_problem, io_problem};
 use crate::pool::compute;
-use crate::reader::scan::width;
 use crate::{Field, FileError};
 
 /// Lookup tables are loaded for so many rows at a time.
@@ -71,7 +70,7 @@ impl<'a> Reading<'a> {
     ) -> Self {
         let arrow = field.to_arrow();
         let placed = placed && varies(arrow.data_type());
-        Self { source, reader, nullable: field.nullable, placed, width: width(arrow.data_type()), budget }
+        Self { source, reader, nullable: field.nullable, placed, width: row_bits(arrow.data_type()), budget }
     }
 
     /// Reads `spans` of rows and says what fails. They stand for `bytes` bytes of progress.
