@@ -40,13 +40,17 @@ Formats:
   arrow    an Arrow IPC file; dictionaries as their values, since such a file has one dictionary a column
   parquet  a Parquet file
 Times with a named zone are in UTC where they are written as text.
-With -o the ending of FILE decides if --format is not given.
+With -o the ending of FILE decides if --format is not given; without both it is table.
+Of a table, columns of blobs show where the values are; of one file, the values.
+Few bytes may stand for very many. A row that takes more memory than --decode-budget is an error, which keeps
+hostile files from taking all there is; raise it for a file that you trust.
 
 Examples:
   demilance cat robot.lance
   demilance cat robot.lance --rows 3,10-20,5 --columns observation.state,action
   demilance cat robot.lance --limit 1000 --offset 5000 --format csv | head
   demilance cat robot.lance --version 2 -o old.parquet
+  demilance cat robot.lance --verify-checksums --format arrow -o checked.arrow
   demilance cat robot.lance/data/0f3a.lance --format json";
 
 /// What the command is told.

@@ -20,7 +20,17 @@ Sources are .parquet, .arrow/.feather/.ipc (Arrow IPC, file or stream), .csv (wi
 one table: their fields must agree. Types of CSV and JSON are inferred from the first rows.
 A name with dots becomes a member of a struct, since Lance has no dots in names: observation.state is then
 the member state of observation, and --columns observation.state still reads it.
-Files are read as a stream, so they may be larger than memory.
+Files are read as a stream, so they may be larger than memory. Nothing appears in the table before all of them
+were read; then one new version does, and older versions can still be read (cat --version N).
+
+Compression (--compression):
+  (nothing)  bit packing, runs, dictionaries, tables of frequent pieces for strings, zstd for strings of more
+             than 32 KiB: what is smallest of what is quick to read
+  none       values as they are, but for dictionaries
+  fsst       strings by tables of frequent pieces even where that saves little; the rest as by default
+  lz4        LZ4 on top, where it saves something
+  zstd       zstd on top: smaller, and slower to read; levels from 1, the quickest, to 22, 6 if none is said
+In files of version 2.0 only strings are compressed, and only if this is given.
 
 Examples:
   demilance import episode_0.parquet episode_1.parquet robot.lance
@@ -45,8 +55,8 @@ pub(crate) struct Arguments {
     /// Version of the file format [default: 2.2, or that of the table]
     #[arg(long, value_enum, value_name = "VERSION")]
     file_version: Option<FileVersion>,
-    /// What all values are compressed with: none, lz4, zstd or zstd:LEVEL, or fsst, which is for strings only
-    /// [default: what makes them smallest without costing reads much time]
+    /// How to compress columns that do not say it in their metadata: none, fsst, lz4, zstd or zstd:LEVEL; see below
+    /// [default: what is smallest of what is quick to read]
     #[arg(long, value_name = "SCHEME[:LEVEL]", value_parser = parse_compression)]
     compression: Option<Compression>,
     /// Bytes to which buffers are aligned; 4096 suits direct I/O

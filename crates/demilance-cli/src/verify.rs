@@ -15,16 +15,20 @@ use crate::{budget, quantity};
 
 const AFTER_HELP: &str = "\
 Everything is read and decoded: the structure of files, offsets and what overlaps, row counts, levels, UTF-8;
-of a table the manifest against its files, deletion files and row ids. Of files that have checksums (import
---checksums) every byte is compared with them. Each problem is a line with its place,
-and the search goes on after it. What this version cannot read is a problem too, since it was not checked.
-Notes are about what is unusual, such as files that no version refers to; they are no problems.
-The exit code is 0 if there is no problem, and 1 otherwise.
+of a table the manifest against its files, deletion files and row ids. A wrong value that decodes is found only
+in files that have checksums (import --checksums): every byte of these is compared with them.
+
+Each problem is a line with its place, and the search goes on after it:
+  PATH: field a.b, column 3, page 2, rows 0..100, bytes 64..128: what contradicts what
+What this version does not read, or what takes more memory than --decode-budget, is a problem too, since it was
+not checked. A line that starts with note: is about what is unusual, such as files that no version refers to.
+The last line counts what was looked at. The exit code is 0 if there is no problem, and 1 otherwise.
 
 Examples:
   demilance verify robot.lance
   demilance verify robot.lance --version 2
   demilance verify robot.lance/data/0f3a.lance
+  demilance verify robot.lance --decode-budget 4GB
   demilance verify robot.lance --json | jq -r '.problems[].path' | sort -u";
 
 /// What the command is told.

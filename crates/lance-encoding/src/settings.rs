@@ -27,6 +27,10 @@ pub(crate) const ZSTD_LEVEL: i32 = 6;
 
 /// How values are compressed on top of what fits their type.
 ///
+/// Where nothing is said, values take what is smallest of what is quick to read: bit packing, runs, dictionaries, tables of
+/// symbols for strings, and zstd for strings of more than 32 KiB that get smaller by it. In files of version 2.0, only
+/// strings are compressed at all, and only if that is said.
+///
 /// ```
 /// use lance_encoding::Compression;
 ///
@@ -38,13 +42,14 @@ pub(crate) const ZSTD_LEVEL: i32 = 6;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Compression {
-    /// As they are, but for dictionaries.
+    /// Values as they are, without bit packing and runs too. What repeats is still stored once, in a dictionary.
     None,
-    /// Strings by a table of frequent pieces; other values as by default.
+    /// Strings by a table of frequent pieces, also where that saves little; other values as if nothing were said.
     Fsst,
-    /// LZ4.
+    /// LZ4 around what would be written otherwise, where it saves something: quick, and not the smallest. Strings that are
+    /// compressed one by one, the long ones, get zstd of level 3 instead, since the reference cannot read LZ4 there.
     Lz4,
-    /// Zstandard.
+    /// Zstandard in the same places: smaller, and slower to read.
     Zstd {
         /// From large negative numbers, the fastest, to 22, the smallest; none for 6.
         level: Option<i32>,
