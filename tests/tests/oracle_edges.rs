@@ -173,3 +173,16 @@ fn dictionaries_leave_a_key_for_null() {
     }
     ours::none_wrong(trial::wrong(trials, &mut Draw::new(74)));
 }
+
+/// The reference puts the dictionaries of pages together, and fails where keys do not name all of their values; as we do
+/// when we read.
+#[test]
+fn more_values_than_keys_can_name_are_refused() {
+    for version in [Version::V2_0, Version::V2_1, Version::V2_2] {
+        let within = |words: ArrayRef| columns(&[("x", structs(&[("word", words)]))]);
+        let batches = [within(words(0..100, false)), within(words(100..129, true))];
+        let error = ours::run(ours::written(&batches[0].schema(), &batches, Shape::of(version)));
+        let error = error.expect_err("is refused");
+        assert!(error.contains("field x: word: writing more than 128 distinct values"), "{error}");
+    }
+}

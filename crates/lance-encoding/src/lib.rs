@@ -32,6 +32,7 @@ mod storage;
 mod structural;
 mod validity;
 mod values;
+mod vocabulary;
 mod writer;
 
 pub use budget::{Allowance, DecodeBudget, TableBudget, row_bits};

@@ -27,8 +27,10 @@ use self::batch::LeafBatch;
 use self::path::{LeafPath, leaf_paths};
 use self::shred::Shredded;
 use crate::detach::{detach, pieces};
+use crate::field::at_member;
 use crate::proto::PageLayout;
 use crate::rules::Rules;
+use crate::vocabulary::Vocabulary;
 use crate::writer::check_type;
 use crate::{EncodedPage, FieldWriter, PageJob, WriterOptions};
 
@@ -42,8 +44,9 @@ impl StructuralWriter {
     /// A writer of `field`. An error that names the member that cannot be stored.
     pub(crate) fn new(field: &Field, options: &WriterOptions) -> Result<Self> {
         let rules = Rules::of(options.version)?;
-        let column = |(leaf, path)| LeafColumn {
+        let column = |(leaf, path): (usize, LeafPath)| LeafColumn {
             leaf,
+            vocabulary: Vocabulary::of(&path.data_type),
             path: Arc::new(path),
             rules,
             page_bytes: options.page_bytes.max(1),
@@ -68,7 +71,7 @@ impl FieldWriter for StructuralWriter {
         for leaf in &mut self.leaves {
             let parts = if leaf.path.packed.is_some() { &packed } else { std::slice::from_ref(&array) };
             for part in parts {
-                leaf.push(LeafBatch::new(part, &leaf.path)?, &mut jobs);
+                leaf.push(LeafBatch::new(part, &leaf.path)?, &mut jobs)?;
             }
         }
         Ok(jobs)
@@ -87,6 +90,7 @@ impl FieldWriter for StructuralWriter {
 struct LeafColumn {
     leaf: usize,
     path: Arc<LeafPath>,
+    vocabulary: Option<Vocabulary>,
     rules: Rules,
     page_bytes: u64,
     pending: Vec<LeafBatch>,
@@ -98,7 +102,11 @@ struct LeafColumn {
 impl LeafColumn {
     /// Adds `batch`. Pages have about `page_bytes`: big batches are cut, but what is left after a cut goes
     /// with it if it is less than half a page.
-    fn push(&mut self, batch: LeafBatch, jobs: &mut Vec<PageJob>) {
+    fn push(&mut self, batch: LeafBatch, jobs: &mut Vec<PageJob>) -> Result<()> {
+        if let (Some(vocabulary), Some(dictionary)) = (&mut self.vocabulary, &batch.dictionary) {
+            let added = vocabulary.add(dictionary, batch.keys());
+            added.map_err(|error| at_member(error, self.path.name()))?;
+        }
         if self.pending.last().is_some_and(|last| !same_dictionary(last, &batch)) {
             self.flush(jobs);
         }
@@ -107,7 +115,7 @@ impl LeafColumn {
             let left = batch.bytes(start..rows);
             if self.bytes + left <= self.page_bytes {
                 self.keep(&batch, start..rows, left);
-                return;
+                return Ok(());
             }
             let end = if self.bytes + left <= self.page_bytes.saturating_mul(3) / 2 {
                 rows
@@ -120,6 +128,7 @@ impl LeafColumn {
             self.flush(jobs);
             start = end;
         }
+        Ok(())
     }
 
     /// Up to where the rows from `start` on fit the page; at least one does if it is the page's first.

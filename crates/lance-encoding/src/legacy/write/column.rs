@@ -14,12 +14,14 @@ use crate::detach::used;
 use crate::field::{at_member, is_packed};
 use crate::settings::{Compression, Settings};
 use crate::storage::Storage;
+use crate::vocabulary::Vocabulary;
 use crate::{EncodedPage, PageJob, WriterOptions};
 
 /// Writes the column of a leaf.
 pub(super) struct ColumnWriter {
     column: usize,
     leaf: Arc<Leaf>,
+    vocabulary: Option<Vocabulary>,
     nullable: bool,
     page_bytes: u64,
     pending: Vec<ArrayRef>,
@@ -53,6 +55,7 @@ impl ColumnWriter {
         let leaf = Leaf { name, data_type: field.data_type().clone(), compression, packed };
         Ok(Self {
             column,
+            vocabulary: Vocabulary::of(&leaf.data_type),
             leaf: Arc::new(leaf),
             nullable: field.is_nullable(),
             page_bytes: options.page_bytes.max(1),
@@ -70,6 +73,10 @@ impl ColumnWriter {
         check_nulls(array, self.nullable, &self.leaf.name)?;
         if let Some(packed) = &self.leaf.packed {
             packed.check(array).map_err(|error| at_member(error, &self.leaf.name))?;
+        }
+        if let Some(vocabulary) = &mut self.vocabulary {
+            let added = dictionary::note(array, vocabulary);
+            added.map_err(|error| at_member(error, &self.leaf.name))?;
         }
         let array = self.counted(array);
         self.pending.push(array);

@@ -11,6 +11,7 @@ use super::strings;
 use super::values::{Buffers, encoding, flat, no_nulls, values};
 use crate::proto::array::array_encoding::ArrayEncoding as Kind;
 use crate::proto::array::{self as proto, ArrayEncoding};
+use crate::vocabulary::Vocabulary;
 
 /// `arrays` as those of pages, each with one dictionary: one if keys can name what their dictionaries have together, and
 /// null if there are nulls, else all apart.
@@ -20,6 +21,17 @@ pub(super) fn join(arrays: &[ArrayRef]) -> Result<Vec<Vec<ArrayRef>>> {
         Ok(one) if place_of_null(&one).is_ok() => Ok(vec![vec![one]]),
         _ => Ok(arrays.iter().map(|array| vec![Arc::clone(array)]).collect()),
     }
+}
+
+/// Adds the values of `array` to `vocabulary`.
+pub(super) fn note(array: &ArrayRef, vocabulary: &mut Vocabulary) -> Result<()> {
+    let Some(dictionary) = array.as_any_dictionary_opt().filter(|array| !array.values().is_empty()) else {
+        return Ok(());
+    };
+    let nulls = array.logical_nulls();
+    let valid = |row: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+    let keys = dictionary.normalized_keys().into_iter().enumerate();
+    vocabulary.add(dictionary.values(), keys.filter(|(row, _)| valid(*row)).map(|(_, key)| key))
 }
 
 /// The item that is null for the sake of the nulls of `array`, as a number that keys can have: one that there is, or the

@@ -95,6 +95,18 @@ impl LeafBatch {
         Ok(Self { rows, ancestors, nulls, values, dictionary })
     }
 
+    /// The keys of a dictionary that are not null.
+    pub(super) fn keys(&self) -> impl Iterator<Item = usize> + '_ {
+        let (width, bytes) = match &self.values {
+            Block::Fixed { width, bytes } => (*width, bytes.as_slice()),
+            _ => (1, &[][..]),
+        };
+        let key = |bytes: &[u8]| bytes.iter().rev().fold(0, |key, byte| key << 8 | usize::from(*byte));
+        let valid = |index: usize| self.nulls.as_ref().is_none_or(|nulls| nulls.is_valid(index));
+        let keys = bytes.chunks_exact(width).enumerate();
+        keys.filter(move |(index, _)| valid(*index)).map(move |(_, bytes)| key(bytes))
+    }
+
     /// The rows at `range`, which must lie inside.
     pub(super) fn slice(&self, range: Range<usize>) -> Self {
         let cut = |nulls: &Option<NullBuffer>, slots: &Range<usize>| {

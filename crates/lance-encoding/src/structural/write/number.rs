@@ -122,6 +122,8 @@ fn strict_under_null(levels: &mut [u16], steps: &[Step]) {
 
 #[cfg(test)]
 mod tests {
+    use arrow_schema::DataType;
+
     use super::*;
     use crate::settings::Settings;
 
@@ -131,7 +133,13 @@ mod tests {
         let structs = |strict| step(Nesting::Struct { member: 0 }, strict);
         let item = |nullable| Layer::Item { nullable };
         let layers = |steps: Vec<Step>, codes| {
-            let path = LeafPath { steps, kind: LeafKind::Plain, packed: None, settings: Settings::default() };
+            let path = LeafPath {
+                steps,
+                kind: LeafKind::Plain,
+                data_type: DataType::Int32,
+                packed: None,
+                settings: Settings::default(),
+            };
             number(Some(codes), 2, &path).unwrap().numbering.layers().to_vec()
         };
         let nested = |strict| vec![structs(false), structs(strict), step(Nesting::Leaf, false)];
@@ -148,7 +156,8 @@ mod tests {
     fn layers(kind: LeafKind, codes: Vec<u16>) -> Vec<Layer> {
         let step = |nesting| Step { name: "a".into(), nullable: true, strict: false, nesting };
         let steps = vec![step(Nesting::Struct { member: 0 }), step(Nesting::Leaf)];
-        let path = LeafPath { steps, kind, packed: None, settings: Settings::default() };
+        let path =
+            LeafPath { steps, kind, data_type: DataType::Int32, packed: None, settings: Settings::default() };
         number(Some(codes), 2, &path).unwrap().numbering.layers().to_vec()
     }
 

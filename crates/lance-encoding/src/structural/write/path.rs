@@ -19,6 +19,8 @@ pub(super) struct LeafPath {
     pub(super) steps: Vec<Step>,
     /// What the leaf holds.
     pub(super) kind: LeafKind,
+    /// Its type.
+    pub(super) data_type: DataType,
     /// If it is a packed struct, what that consists of; its rows are plain values.
     pub(super) packed: Option<Arc<Packed>>,
     /// How its values are to be encoded.
@@ -160,7 +162,8 @@ impl Walk<'_> {
                 let settings = settings.map_err(|error| at_member(error, &name))?;
                 let mut steps = self.above.clone();
                 steps.push(step(Nesting::Leaf));
-                self.paths.push(LeafPath { steps, kind, packed, settings });
+                let data_type = leaf.clone();
+                self.paths.push(LeafPath { steps, kind, data_type, packed, settings });
             }
         }
         Ok(())
