@@ -16,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation, clippy::unwrap_used, clippy::panic))]
 
 mod assemble;
+mod columns;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod commit;
 mod compact;
@@ -40,6 +41,7 @@ mod take;
 pub mod verify;
 mod write;
 
+pub use columns::{ColumnOptions, ConfigChange, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{
     CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, NewFragment, OldFragment,

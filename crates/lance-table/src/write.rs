@@ -10,7 +10,8 @@ use crate::manifest::latest::Found;
 use crate::operation::{Append, Operation, Overwrite};
 use crate::proto::{DataFile, DataFragment};
 use crate::{Result, TableError};
-use arrange::{arrange, match_append};
+pub(crate) use arrange::arrange;
+use arrange::match_append;
 use arrow_array::RecordBatch;
 use futures::TryStreamExt;
 

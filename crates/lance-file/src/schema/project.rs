@@ -35,6 +35,41 @@ impl Schema {
         Ok(Self { fields: build(&parts, &self.fields), metadata: self.metadata.clone() })
     }
 
+    /// The field at the dotted path `path`, last, after those that it is in, of which the top-level one is first. Paths
+    /// are those of [`Self::project`].
+    ///
+    /// ```
+    /// use arrow_schema::{DataType, Field};
+    /// use lance_file::Schema;
+    ///
+    /// let pose = DataType::Struct(vec![Field::new("x", DataType::Float32, true)].into());
+    /// let schema = Schema::from_arrow(&arrow_schema::Schema::new(vec![Field::new("pose", pose, true)]))?;
+    /// let names: Vec<_> = schema.trace("pose.x")?.iter().map(|field| field.name.as_str()).collect();
+    /// assert_eq!(names, ["pose", "x"]);
+    /// assert!(schema.trace("pose.y").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn trace(&self, path: &str) -> Result<Vec<&Field>, FileError> {
+        let mut trace: Vec<&Field> = vec![];
+        let (mut fields, mut left) = (self.fields.as_slice(), Some(path));
+        while let Some(rest) = left {
+            let above = trace.last();
+            let fail = |reason| FileError::Projection { column: path.into(), reason };
+            let (index, next) = match (find(fields, rest), above) {
+                (Some(found), _) => found,
+                (None, Some(list)) if may_pass_item(list) => (0, Some(rest)),
+                (None, Some(leaf)) if fields.is_empty() => {
+                    return Err(fail(format!("{:?} has no fields below it", leaf.name)));
+                }
+                (None, _) => return Err(fail(unknown(fields, rest))),
+            };
+            let Some(field) = fields.get(index) else { return Err(fail(unknown(fields, rest))) };
+            trace.push(field);
+            (fields, left) = (field.children.as_slice(), next);
+        }
+        Ok(trace)
+    }
+
     /// The fields whose ids `keep` says yes to, with what is above them; order and metadata stay.
     ///
     /// A field that owns a column goes by its own id. One that does not is kept if something below it is.
@@ -45,11 +80,7 @@ impl Schema {
 }
 
 fn add(parts: &mut Vec<Part>, fields: &[Field], path: &str) -> Result<(), String> {
-    let (child, rest) = find(fields, path).ok_or_else(|| {
-        let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
-        let first = path.split('.').next().unwrap_or_default();
-        format!("no field {first:?}; there are: {}", names.join(", "))
-    })?;
+    let (child, rest) = find(fields, path).ok_or_else(|| unknown(fields, path))?;
     let position = parts.iter().position(|part| part.child == child).unwrap_or_else(|| {
         parts.push(Part { child, keep: Keep::Some(vec![]) });
         parts.len() - 1
@@ -70,15 +101,28 @@ fn add(parts: &mut Vec<Part>, fields: &[Field], path: &str) -> Result<(), String
 
 /// Like [`add`] in the children of `field`, where a list's item may be passed without being named.
 fn add_below(parts: &mut Vec<Part>, field: &Field, path: &str) -> Result<(), String> {
-    match (&field.logical_type, field.children.as_slice()) {
-        (LogicalType::List | LogicalType::LargeList | LogicalType::FixedSizeList(_), [item])
-            if find(&field.children, path).is_none() && !item.children.is_empty() =>
-        {
+    match field.children.as_slice() {
+        [item] if find(&field.children, path).is_none() && may_pass_item(field) => {
             add(parts, &field.children, &format!("{}.{path}", item.name))
         }
-        (_, []) => Err(format!("{:?} has no fields below it", field.name)),
+        [] => Err(format!("{:?} has no fields below it", field.name)),
         _ => add(parts, &field.children, path),
     }
+}
+
+/// Whether a path may go on below the item of `field` without naming it.
+fn may_pass_item(field: &Field) -> bool {
+    let list = matches!(
+        field.logical_type,
+        LogicalType::List | LogicalType::LargeList | LogicalType::FixedSizeList(_)
+    );
+    list && field.children.first().is_some_and(|item| !item.children.is_empty())
+}
+
+fn unknown(fields: &[Field], path: &str) -> String {
+    let names: Vec<_> = fields.iter().map(|field| field.name.as_str()).collect();
+    let first = path.split('.').next().unwrap_or_default();
+    format!("no field {first:?}; there are: {}", names.join(", "))
 }
 
 /// The field that `path` starts with, and the rest of the path. Names may have dots; the longest wins.

@@ -7,7 +7,7 @@ use lance_footer::Result;
 use super::theirs::supplies_values;
 use super::{Stored, Verdict, finish, flags_of, following};
 use crate::Manifest;
-use crate::proto::transaction;
+use crate::proto::{DataFile, transaction};
 
 /// Drops or renames columns, or changes whether they are nullable: only the schema changes.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,8 +25,13 @@ impl Project {
         message.fields.clone_from(&self.fields);
         let left = self.fields.iter().map(|field| field.id).collect::<BTreeSet<_>>();
         for fragment in &mut message.fragments {
-            let used = |file: &crate::proto::DataFile| file.fields.iter().any(|field| left.contains(field));
+            let used = |file: &DataFile| file.fields.iter().any(|field| left.contains(field));
+            // A fragment without any file cannot be read by other software: one that costs little stays.
+            let smallest = fragment.files.iter().min_by_key(|file| file.file_size_bytes).cloned();
             fragment.files.retain(used);
+            if fragment.files.is_empty() {
+                fragment.files.extend(smallest);
+            }
         }
         finish(next, flags_of(previous))
     }

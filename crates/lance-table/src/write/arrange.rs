@@ -62,7 +62,7 @@ fn match_field(own: &Field, incoming: &Field, path: &str) -> Result<Field, Strin
 }
 
 /// `batch` with the columns of `schema`, in its order.
-pub(super) fn arrange(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch, ArrowError> {
+pub(crate) fn arrange(batch: &RecordBatch, schema: &Schema) -> Result<RecordBatch, ArrowError> {
     let own = batch.schema();
     let mut fields = Vec::with_capacity(schema.fields.len());
     let mut columns = Vec::with_capacity(schema.fields.len());

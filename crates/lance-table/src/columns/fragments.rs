@@ -1,0 +1,165 @@
+//! Writes a data file with new columns for each fragment.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow_schema::{DataType, SchemaRef};
+use futures::TryStreamExt;
+use lance_file::{Field, FileWriter, LogicalType, Schema};
+use lance_footer::{FormatError, Rows, Version};
+
+use super::source::Maker;
+use super::spread::Spread;
+use super::{ColumnOptions, made};
+use crate::proto::{DataFile, DataFragment};
+use crate::slot::Slot;
+use crate::write::{arrange, begin, describe, file_options};
+use crate::{Result, ScanOptions, Table, TableError, WriteOptions};
+
+/// What the new files have.
+pub(super) struct Target<'a> {
+    table: &'a Table,
+    /// New fields, with what is above them.
+    schema: Schema,
+    arrow: SchemaRef,
+    version: Version,
+    /// Where the values of each field are in what is made, by its id.
+    sources: BTreeMap<i32, Vec<String>>,
+    /// Ids of structs of the table of which it matters where they are null.
+    parents: Vec<i32>,
+    /// What the maker reads, as scans give it.
+    reads: Schema,
+    options: &'a ColumnOptions,
+    write: WriteOptions,
+}
+
+impl<'a> Target<'a> {
+    pub(super) fn new(
+        table: &'a Table,
+        schema: Schema,
+        sources: BTreeMap<i32, Vec<String>>,
+        parents: Vec<i32>,
+        reads: &[String],
+        options: &'a ColumnOptions,
+    ) -> Result<Self> {
+        let format = |error| TableError::format(table.store().location(""), error);
+        let version = table.manifest().file_version().map_err(format)?;
+        let write = options.to_write();
+        FileWriter::check(&schema, &file_options(version, &write)).map_err(format)?;
+        let reads = table.schema().project(reads)?.with_blob_descriptions();
+        let arrow = Arc::new(schema.to_arrow());
+        Ok(Self { table, schema, arrow, version, sources, parents, reads, options, write })
+    }
+
+    /// The fragments of the table with the new files, whose paths are added to `files` as they are written.
+    pub(super) async fn write(
+        &self,
+        maker: &mut Maker,
+        files: &mut Vec<String>,
+    ) -> Result<(Vec<DataFragment>, BTreeSet<u64>)> {
+        if let Some(done) = &self.options.rows_done {
+            done.store(0, Ordering::Relaxed);
+        }
+        let shared = &self.table.shared;
+        let (mut fragments, mut written) = (Vec::with_capacity(shared.slots.len()), BTreeSet::new());
+        for (slot, before) in shared.slots.iter().zip(&shared.before) {
+            let mut fragment = slot.fragment().message.clone();
+            if fragment.physical_rows > 0 {
+                let file = self.write_fragment(slot, *before, maker).await?;
+                files.push(format!("data/{}", file.path));
+                written.insert(fragment.id);
+                fragment.files.push(file);
+            }
+            fragments.push(fragment);
+        }
+        maker.finish().await?;
+        Ok((fragments, written))
+    }
+
+    /// `before` is how many live rows come before the fragment.
+    async fn write_fragment(&self, slot: &Slot, before: u64, maker: &mut Maker) -> Result<DataFile> {
+        let fragment = slot.fragment();
+        let live = slot.live(&self.table.shared.places).await?;
+        let (name, mut writer) = begin(self.table.store(), &self.schema, self.version, &self.write).await?;
+        let mut spread = self.spread(live.rows(), fragment.physical_rows());
+        let scan = ScanOptions {
+            columns: Some(self.columns(slot, maker.reads())),
+            offset: before,
+            limit: Some(fragment.rows()),
+            ..Default::default()
+        };
+        let mut batches = self.table.scan(scan)?;
+        while let Some(mut batch) = batches.try_next().await? {
+            while batch.num_rows() > 0 {
+                let read = arrange(&batch, &self.reads)?;
+                let made = maker.make(read).await?;
+                let rows = made.num_rows();
+                let arrays = made::arrays(&self.schema, &self.sources, &made, &batch.slice(0, rows))?;
+                spread.hold(arrays, rows);
+                drain(&mut spread, &mut writer).await?;
+                batch = batch.slice(rows, batch.num_rows() - rows);
+                if let Some(done) = &self.options.rows_done {
+                    done.fetch_add(rows as u64, Ordering::Relaxed);
+                }
+            }
+        }
+        drain(&mut spread, &mut writer).await?;
+        if writer.rows() != fragment.physical_rows() {
+            let (id, has, wants) = (fragment.id(), writer.rows(), fragment.physical_rows());
+            let reason = format!("{has} rows were found where the manifest says {wants}");
+            let error = FormatError::corrupt(format!("fragment {id}"), reason);
+            return Err(TableError::format(self.table.store().location(""), error));
+        }
+        Ok(describe(name, writer.finish().await?))
+    }
+
+    fn spread(&self, live: &Rows, physical_rows: u64) -> Spread {
+        let null_structs = self.version > Version::V2_0;
+        Spread::new(SchemaRef::clone(&self.arrow), live, physical_rows, null_structs)
+    }
+
+    /// What has to be read of a fragment: what the maker wants, and for each struct of which it matters where it is null
+    /// the smallest field in it that the fragment has.
+    fn columns(&self, slot: &Slot, reads: &[String]) -> Vec<String> {
+        let schema = self.table.schema();
+        let has = |field: &Field| slot.fragment().files().iter().any(|file| file.has(field.id));
+        let leaves = self.parents.iter().filter_map(|parent| {
+            let leaves = schema.field(*parent)?.column_owners(self.version.max(Version::V2_1));
+            let smallest = leaves.into_iter().filter(|leaf| has(leaf)).min_by_key(|leaf| cost(leaf));
+            schema.path(smallest.map_or(*parent, |leaf| leaf.id))
+        });
+        let mut columns = reads.to_vec();
+        for path in leaves {
+            if !columns.contains(&path) {
+                columns.push(path);
+            }
+        }
+        columns
+    }
+}
+
+async fn drain(spread: &mut Spread, writer: &mut FileWriter) -> Result<()> {
+    while let Some(batch) = spread.next()? {
+        writer.push(&batch).await?;
+    }
+    Ok(())
+}
+
+/// About how many bytes a value has.
+fn cost(field: &Field) -> usize {
+    match &field.logical_type {
+        _ if field.is_blob() => 32,
+        LogicalType::Leaf(DataType::Null | DataType::Boolean) => 1,
+        LogicalType::Leaf(data_type) => match data_type {
+            DataType::FixedSizeList(_, size) => {
+                usize::try_from(*size).unwrap_or(usize::MAX).saturating_mul(8)
+            }
+            DataType::FixedSizeBinary(size) => usize::try_from(*size).unwrap_or(usize::MAX),
+            DataType::Utf8 | DataType::LargeUtf8 => 1 << 8,
+            DataType::Binary | DataType::LargeBinary => 1 << 20,
+            _ => data_type.primitive_width().unwrap_or(16),
+        },
+        _ => 1 << 16,
+    }
+}
