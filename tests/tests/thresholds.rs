@@ -326,6 +326,8 @@ fn emptiness() -> Vec<Case> {
     let empty_lists = lists_of(none(), vec![0; 3000], None);
     let of_empty = lists_of(Arc::new(empty_lists.clone()), [1, 2999], None);
     let some: NullBuffer = (0..3000).map(|row| row % 2 == 0).collect();
+    let seven = |rows: i32| Int32Array::from_iter((0..rows).map(|row| (row % 100 != 6).then_some(7)));
+    let words = (0..5000).map(|row| (row % 70 < 60).then_some("the same word"));
     let nothing = new_empty_array(&list(DataType::Utf8));
     vec![
         case("empty strings", strings()),
@@ -334,6 +336,10 @@ fn emptiness() -> Vec<Case> {
         case("empty and null lists", lists_of(none(), vec![0; 3000], Some(some))),
         case("lists of empty strings", lists_of(strings(), [0, 5000], None)),
         case("no rows", nothing),
+        case("few of one value", seven(150)),
+        case("one value and nulls", seven(5000)),
+        case("one word and nulls", StringArray::from_iter(words)),
+        case("lists of one value", lists_of(Arc::new(seven(6000)), vec![3; 2000], None)),
     ]
 }
 

@@ -10,6 +10,8 @@ use std::str::FromStr;
 use arrow_schema::Field;
 use lance_footer::{FormatError, Result};
 
+use crate::rules::Rules;
+
 const COMPRESSION: &str = "lance-encoding:compression";
 const LEVEL: &str = "lance-encoding:compression-level";
 const RLE_THRESHOLD: &str = "lance-encoding:rle-threshold";
@@ -104,7 +106,7 @@ pub(crate) struct Settings {
     pub(crate) rle_threshold: Option<f64>,
     /// Whether byte streams are split before they are compressed; none if that is smaller.
     pub(crate) byte_stream_split: Option<bool>,
-    /// Bytes that a chunk of strings should have.
+    /// Bytes that a chunk of strings should have. As the reference has it, more than a chunk can have mean nothing.
     pub(crate) chunk_bytes: Option<usize>,
     pub(crate) dictionary: DictionarySettings,
     pub(crate) layout: Option<Forced>,
@@ -115,8 +117,8 @@ pub(crate) struct Settings {
 pub(crate) struct DictionarySettings {
     /// At most one item for as many values.
     pub(crate) divisor: usize,
-    /// At most this share of the bytes of the values.
-    pub(crate) ratio: f64,
+    /// At most this share of the bytes of the values, with 4 bytes for each index; none for what is smaller in the end.
+    pub(crate) ratio: Option<f64>,
     /// At most so many bytes of strings in it.
     pub(crate) max_bytes: usize,
     /// What its bytes are compressed with, where the version allows it.
@@ -132,7 +134,7 @@ impl Default for Settings {
             chunk_bytes: None,
             dictionary: DictionarySettings {
                 divisor: 2,
-                ratio: 0.8,
+                ratio: None,
                 max_bytes: 8 << 20,
                 compression: Compression::Lz4,
             },
@@ -142,17 +144,27 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Those of the leaf `field` below the top-level field `top`; `default` is what values are compressed with if
-    /// the field does not say.
-    pub(crate) fn of(field: &Field, top: &Field, default: Option<Compression>) -> Result<Self> {
-        let mut settings = Self { compression: default, ..Self::default() };
+    /// What the values of the leaf `field` are compressed with, or `default` if it does not say: all that version 2.0
+    /// looks at.
+    pub(crate) fn compression(field: &Field, default: Option<Compression>) -> Result<Option<Compression>> {
         let level = value(field, LEVEL, parse_level)?;
-        if let Some(compression) = value(field, COMPRESSION, parse_scheme)? {
-            settings.compression = Some(compression);
-        }
-        if let (Some(Compression::Zstd { level: own }), Some(level)) = (&mut settings.compression, level) {
+        let mut compression = value(field, COMPRESSION, parse_scheme)?.or(default);
+        if let (Some(Compression::Zstd { level: own }), Some(level)) = (&mut compression, level) {
             *own = Some(level);
         }
+        Ok(compression)
+    }
+
+    /// Those of the leaf `field` below the top-level field `top`; `default` is what values are compressed with if
+    /// the field does not say. Keys of other fields than leaves mean nothing, but for the layout at the top.
+    pub(crate) fn of(
+        field: &Field,
+        top: &Field,
+        default: Option<Compression>,
+        rules: &Rules,
+    ) -> Result<Self> {
+        let compression = Self::compression(field, default)?;
+        let mut settings = Self { compression, ..Self::default() };
         settings.rle_threshold = value(field, RLE_THRESHOLD, |text| {
             let threshold = text.parse().ok().filter(|threshold: &f64| *threshold >= 0.0);
             threshold.ok_or_else(|| "it is no number from 0 on".into())
@@ -164,7 +176,8 @@ impl Settings {
             _ => Err("it is none of off, on and auto".into()),
         })?
         .flatten();
-        settings.chunk_bytes = value(field, CHUNK_BYTES, |text| number(text, 1))?;
+        let fits = |bytes: &usize| *bytes < rules.max_chunk_bytes;
+        settings.chunk_bytes = value(field, CHUNK_BYTES, |text| number(text, 1))?.filter(fits);
         settings.layout = value(top, LAYOUT, |text| match text.to_ascii_lowercase().as_str() {
             "miniblock" => Ok(Forced::MiniBlock),
             "fullzip" => Ok(Forced::FullZip),
@@ -184,9 +197,7 @@ impl DictionarySettings {
             let share = text.parse().ok().filter(|share: &f64| *share > 0.0 && *share <= 1.0);
             share.ok_or_else(|| "it is no number above 0 and up to 1".into())
         };
-        if let Some(ratio) = value(field, DICTIONARY_RATIO, share)? {
-            self.ratio = ratio;
-        }
+        self.ratio = value(field, DICTIONARY_RATIO, share)?;
         if let Some(bytes) = value(field, DICTIONARY_BYTES, |text| number(text, 0))? {
             self.max_bytes = bytes;
         }
@@ -234,6 +245,7 @@ fn number<T: FromStr + PartialOrd + Display>(text: &str, least: T) -> Result<T, 
 #[cfg(test)]
 mod tests {
     use arrow_schema::DataType;
+    use lance_footer::Version;
 
     use super::*;
 
@@ -241,7 +253,7 @@ mod tests {
         let metadata =
             metadata.iter().map(|(key, value)| (format!("lance-encoding:{key}"), (*value).to_string()));
         let field = Field::new("x", DataType::Utf8, true).with_metadata(metadata.collect());
-        Settings::of(&field, &field, Some(Compression::Lz4))
+        Settings::of(&field, &field, Some(Compression::Lz4), &Rules::of(Version::V2_1).unwrap())
     }
 
     #[test]
@@ -270,7 +282,7 @@ mod tests {
             chunk_bytes: Some(16384),
             dictionary: DictionarySettings {
                 divisor: 10,
-                ratio: 0.5,
+                ratio: Some(0.5),
                 max_bytes: 1000,
                 compression: Compression::Zstd { level: Some(19) },
             },
@@ -279,6 +291,16 @@ mod tests {
         assert_eq!(all.unwrap(), wanted);
         // A level is for zstd, whatever it is that asks for zstd.
         assert_eq!(settings(&[("compression-level", "3")]).unwrap().compression, Some(Compression::Lz4));
+    }
+
+    #[test]
+    fn large_chunks_are_for_versions_that_have_them() {
+        assert_eq!(settings(&[("minichunk-size", "32767")]).unwrap().chunk_bytes, Some(32_767));
+        assert_eq!(settings(&[("minichunk-size", "32768")]).unwrap().chunk_bytes, None);
+        let key = ("lance-encoding:minichunk-size".to_string(), "32768".to_string());
+        let field = Field::new("x", DataType::Utf8, true).with_metadata([key].into());
+        let later = Settings::of(&field, &field, None, &Rules::of(Version::V2_2).unwrap());
+        assert_eq!(later.unwrap().chunk_bytes, Some(32_768));
     }
 
     #[test]

@@ -6,11 +6,17 @@ use ahash::RandomState;
 
 use crate::block::{Block, Offsets};
 use crate::rules::Rules;
-use crate::scheme::{Asked, count, plain_bytes};
+use crate::scheme::{Asked, plain_bytes};
 use crate::settings::DictionarySettings;
 
 /// Fewer values need no dictionary.
 const LEAST: usize = 100;
+
+/// The share of the bytes of the values that items may take, if none is asked for.
+const RATIO: f64 = 0.8;
+
+/// Bytes of an index as a share that is asked for counts them, however few they take in the end.
+const RATED_INDEX: usize = 4;
 
 /// Items that a dictionary may have.
 const MOST: usize = 100_000;
@@ -45,7 +51,12 @@ impl Distinct {
         if len < LEAST || !is_likely(&values, limit, other) {
             return None;
         }
-        let budget = (plain_bytes(asked.blocks) as f64 * settings.ratio).min(other as f64);
+        let plain = plain_bytes(asked.blocks) as f64;
+        let budget = match settings.ratio {
+            Some(ratio) => plain * ratio - (len * RATED_INDEX) as f64,
+            None => plain * RATIO,
+        };
+        let budget = budget.min(other as f64);
         let mut items = Items::new(limit, budget, &values, settings);
         let mut indices = Vec::with_capacity(len);
         match there {
@@ -103,15 +114,17 @@ struct Items<'a> {
     /// Bytes that items may yet take, with what each takes besides its own.
     budget: f64,
     overhead: usize,
+    /// Bytes of their own that they may yet take.
+    room: usize,
 }
 
 impl<'a> Items<'a> {
     fn new(limit: usize, budget: f64, values: &View<'a>, settings: &DictionarySettings) -> Self {
-        let (budget, overhead) = match values {
-            View::Strings { offsets, .. } => (budget.min(settings.max_bytes as f64), offsets.width()),
-            View::Fixed { .. } => (budget, 0),
+        let (room, overhead) = match values {
+            View::Strings { offsets, .. } => (settings.max_bytes, offsets.width()),
+            View::Fixed { .. } => (usize::MAX, 0),
         };
-        Self { values: vec![], places: HashMap::default(), last: None, limit, budget, overhead }
+        Self { values: vec![], places: HashMap::default(), last: None, limit, budget, overhead, room }
     }
 
     /// Appends the index of `value`; none if that is one item too many.
@@ -126,6 +139,7 @@ impl<'a> Items<'a> {
             Some(place) => *place,
             None => {
                 self.budget -= (value.len() + self.overhead) as f64;
+                self.room = self.room.checked_sub(value.len())?;
                 if self.budget < 0.0 || self.values.len() >= self.limit {
                     return None;
                 }
@@ -153,8 +167,16 @@ fn narrow<const WIDTH: usize>(indices: &[u32]) -> Block {
 
 /// Values one by one, as bytes.
 enum View<'a> {
-    Strings { offsets: &'a Offsets, data: &'a [u8] },
-    Fixed { width: usize, parts: Vec<&'a [u8]>, len: usize },
+    Strings {
+        offsets: &'a Offsets,
+        data: &'a [u8],
+    },
+    /// In parts, with the number of the value after each.
+    Fixed {
+        width: usize,
+        parts: Vec<&'a [u8]>,
+        ends: Vec<usize>,
+    },
 }
 
 impl<'a> View<'a> {
@@ -165,9 +187,13 @@ impl<'a> View<'a> {
             [Block::Fixed { width, .. }, ..]
                 if *width == 16 || (*width == 8 && rules.dictionaries_of_64_bits) =>
             {
-                let parts =
+                let parts: Vec<_> =
                     blocks.iter().filter_map(Block::fixed_bytes).map(|bytes| bytes.as_slice()).collect();
-                Some(Self::Fixed { width: *width, parts, len: count(blocks) })
+                let ends = parts.iter().scan(0, |end, part| {
+                    *end += part.len() / width;
+                    Some(*end)
+                });
+                Some(Self::Fixed { width: *width, ends: ends.collect(), parts })
             }
             _ => None,
         }
@@ -176,22 +202,19 @@ impl<'a> View<'a> {
     fn len(&self) -> usize {
         match self {
             Self::Strings { offsets, .. } => offsets.len(),
-            Self::Fixed { len, .. } => *len,
+            Self::Fixed { ends, .. } => ends.last().copied().unwrap_or(0),
         }
     }
 
     fn get(&self, index: usize) -> &'a [u8] {
         match self {
             Self::Strings { offsets, data } => data.get(offsets.range(index)).unwrap_or_default(),
-            Self::Fixed { width, parts, .. } => {
-                let mut at = index * width;
-                for part in parts {
-                    if at < part.len() {
-                        return part.get(at..at + width).unwrap_or_default();
-                    }
-                    at -= part.len();
-                }
-                &[]
+            Self::Fixed { width, parts, ends } => {
+                // Batches may be tiny, and so the parts many.
+                let place = ends.partition_point(|end| *end <= index);
+                let start = place.checked_sub(1).and_then(|before| ends.get(before)).copied().unwrap_or(0);
+                let at = (index - start) * width;
+                parts.get(place).and_then(|part| part.get(at..at + width)).unwrap_or_default()
             }
         }
     }
@@ -335,10 +358,25 @@ mod tests {
         assert!(with(&|_| {}));
         assert!(with(&|dictionary| dictionary.divisor = 20));
         assert!(!with(&|dictionary| dictionary.divisor = 21));
-        assert!(with(&|dictionary| dictionary.max_bytes = 50 * 8));
-        assert!(!with(&|dictionary| dictionary.max_bytes = 50 * 8 - 1));
-        assert!(with(&|dictionary| dictionary.ratio = 0.05));
-        assert!(!with(&|dictionary| dictionary.ratio = 0.049));
+        assert!(with(&|dictionary| dictionary.max_bytes = 50 * 4));
+        assert!(!with(&|dictionary| dictionary.max_bytes = 50 * 4 - 1));
+        assert!(with(&|dictionary| dictionary.ratio = Some(0.55)));
+        assert!(!with(&|dictionary| dictionary.ratio = Some(0.549)));
+    }
+
+    #[test]
+    fn values_in_many_parts() {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+        let whole = Block::from_array(&numbers).unwrap();
+        let cuts = [0, 1, 2, 2, 700, 703, 1000];
+        let parts: Vec<_> = cuts.windows(2).map(|cut| whole.slice(cut[0]..cut[1])).collect();
+        let rules = Rules::of(Version::V2_2).unwrap();
+        let view = View::new(&parts, &rules).unwrap();
+        assert_eq!(view.len(), 1000);
+        for index in 0..1000 {
+            assert_eq!(view.get(index), (index as i64).to_le_bytes());
+        }
+        assert_eq!(view.get(1000), b"");
     }
 
     #[test]

@@ -50,8 +50,8 @@ impl ColumnWriter {
                 None
             }
         };
-        let settings = Settings::of(field, field, options.compression);
-        let compression = settings.map_err(|error| at_member(error, &name))?.compression;
+        let compression = Settings::compression(field, options.compression);
+        let compression = compression.map_err(|error| at_member(error, &name))?;
         let leaf = Leaf { name, data_type: field.data_type().clone(), compression, packed };
         Ok(Self {
             column,

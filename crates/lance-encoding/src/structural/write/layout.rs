@@ -30,6 +30,9 @@ const HUGE: usize = 8 << 10;
 /// Bytes that a chunk may have besides levels and values: the sizes of these, and padding.
 const HEADER: usize = 1 << 10;
 
+/// Nothing smaller than a constant page of so many bytes is looked for.
+const SMALL: u64 = 512;
+
 /// A page in bytes.
 #[derive(Debug)]
 pub(super) struct Laid {
@@ -75,18 +78,33 @@ fn pages(
     if page.is_missing() {
         return laid(constant::all_missing(&page, rules));
     }
-    if rules.constant_values
-        && dictionary.is_none()
-        && path.packed.is_none()
-        && let Some(page) = constant::one_value(&page)
-    {
-        return laid(page);
+    let mut constant = match rules.constant_values && dictionary.is_none() && path.packed.is_none() {
+        true => constant::one_value(&page),
+        false => None,
+    };
+    let small = |(_, buffers): &(Layout, Vec<Vec<Bytes>>)| size(buffers) <= SMALL;
+    if let Some(constant) = constant.take_if(|page| path.settings.layout.is_some() || small(page)) {
+        return laid(constant);
     }
     let values = prepared(&page)?;
-    Filled { page: &page, values: &values, path, dictionary, rules }.lay_out()
+    let filled = Filled { page: &page, values: &values, path, dictionary, rules }.lay_out();
+    let Some(constant) = constant else { return filled };
+    // Its levels are not packed, as others are.
+    match filled {
+        Ok(filled) if filled.iter().map(|page| size(&page.buffers)).sum::<u64>() < size(&constant.1) => {
+            Ok(filled)
+        }
+        _ => laid(constant),
+    }
 }
 
-/// A page with values that differ.
+/// What buffers take, and the padding after each.
+fn size(buffers: &[Vec<Bytes>]) -> u64 {
+    let bytes = |parts: &Vec<Bytes>| parts.iter().map(|part| part.len() as u64).sum::<u64>();
+    buffers.iter().map(|buffer| bytes(buffer).next_multiple_of(64)).sum()
+}
+
+/// A page with values.
 #[derive(Clone, Copy)]
 struct Filled<'a> {
     page: &'a Page,

@@ -158,7 +158,7 @@ impl Walk<'_> {
                     }
                     leaf => (leaf_kind(leaf, &name)?, None),
                 };
-                let settings = Settings::of(field, self.top, self.compression);
+                let settings = Settings::of(field, self.top, self.compression, self.rules);
                 let settings = settings.map_err(|error| at_member(error, &name))?;
                 let mut steps = self.above.clone();
                 steps.push(step(Nesting::Leaf));

@@ -284,6 +284,19 @@ fn constants() {
 }
 
 #[test]
+fn constants_are_for_few_levels() {
+    let rows = |rows: i32| ints((0..rows).map(|row| (row % 100 != 7).then_some(7)));
+    assert!(matches!(page(&rows(250), Version::V2_2), (Layout::ConstantLayout(_), _)));
+    let size = |array: &ArrayRef| page(array, Version::V2_2).1.iter().map(Vec::len).sum::<usize>();
+    // Levels of 16 bits each would take 200 kB.
+    assert!(size(&rows(100_000)) < 20_000, "{}", size(&rows(100_000)));
+    let lists = list(ints((0..40_000).map(|_| Some(7))), &vec![4; 10_000], None);
+    assert!(size(&lists) < 8000, "{}", size(&lists));
+    // Without levels there is nothing smaller.
+    assert_eq!(size(&ints((0..100_000).map(|_| Some(7)))), 0);
+}
+
+#[test]
 fn big_batches_are_cut_at_rows() {
     let array = ints((0..100_000).map(Some));
     let field = Field::new("x", array.data_type().clone(), true);
