@@ -5,21 +5,31 @@
 //! column_metadata   version, 1 byte │ size of the file, u32 │ metadata of a column
 //! file_schema       a file descriptor
 //! page              type, 1 byte │ version, 1 byte │ rows, u32 │ size of the encoding, u16 │ encoding │ buffers
-//! codec             codec, 1 byte │ values, u16 │ buffers of one chunk
+//! codec             codec, 1 byte │ values, u16 │ symbols of FSST, if it has them │ buffers of one chunk, or records
+//! version           its rest by 3 is that of the file; with the highest bit, the column is one of blobs
 //! buffers           size, u16 │ bytes, for each; the last may be shorter than it says
 //! ```
 
+mod codecs;
+mod types;
+
 use std::sync::Arc;
 
-use arrow_schema::{DataType, Field};
+use arrow_schema::Field;
 use bytes::Bytes;
-use lance_encoding::proto::compressive_encoding::Compression;
+use lance_encoding::proto::full_zip_layout::Details;
 use lance_encoding::proto::page_layout::Layout;
-use lance_encoding::proto::{self, CompressionScheme, CompressiveEncoding, MiniBlockLayout, PageLayout};
-use lance_encoding::{Allowance, DecodeBudget, FieldReader, Result, Rows, TableBudget, Version, open_field};
+use lance_encoding::proto::{CompressiveEncoding, FullZipLayout, MiniBlockLayout, PageLayout, RepDefLayer};
+use lance_encoding::{
+    Allowance, DecodeBudget, FieldReader, Result, Rows, TableBudget, Version, leaf_count, open_field,
+};
 use lance_file::Schema;
 use lance_footer::{Column, ColumnKind, Extent, Footer, Open, Page, run_on_slice};
 use prost::Message;
+
+pub use types::types;
+
+use codecs::{Codec, Place};
 
 /// What decoding may take; less than a fuzzer allows.
 const BUDGET: DecodeBudget = DecodeBudget { per_byte: 64, constant: 64 << 20 };
@@ -67,44 +77,85 @@ pub fn page(input: &[u8]) {
     let Some((size, rest)) = rest.split_first_chunk() else { return };
     let size = usize::from(u16::from_le_bytes(*size)).min(rest.len());
     let (encoding, rest) = rest.split_at(size);
-    let data_type = types()[usize::from(*data_type) % types().len()].clone();
+    let field = types().swap_remove(usize::from(*data_type) % types().len());
     let encoding = Bytes::copy_from_slice(encoding);
-    read(data_type, version_of(*version), u32::from_le_bytes(*rows).into(), encoding, &buffers(rest));
+    let kind = if *version >> 7 == 1 { ColumnKind::Blob } else { ColumnKind::Values };
+    read(&field, version_of(*version), kind, u32::from_le_bytes(*rows).into(), encoding, &buffers(rest));
 }
 
-/// Reads a page of one chunk, whose values are stored with a codec.
+/// Reads a page of one chunk or some records, whose values are stored with a codec.
 pub fn codec(input: &[u8]) {
     let Some((codec, rest)) = input.split_first() else { return };
     let Some((count, rest)) = rest.split_first_chunk() else { return };
     let (count, mut buffers) = (u16::from_le_bytes(*count), buffers(rest));
-    let table = if buffers.is_empty() { &[] } else { buffers[0] };
-    let (data_type, encoding, wanted) = codec_of(*codec, table);
-    // The symbol table is no buffer of the chunk.
-    if let Some(Compression::Fsst(_)) = encoding.compression {
-        buffers = buffers.split_off(1.min(buffers.len()));
+    let plain = codecs::codec(*codec, &[]);
+    let Codec { field, encoding, place } =
+        codecs::codec(*codec, buffers.first().copied().unwrap_or_default());
+    // The symbols are no buffer of the page.
+    if plain.encoding != encoding {
+        buffers.remove(0);
     }
-    buffers.resize(wanted, &[]);
+    match place {
+        Place::Chunk(wanted) => {
+            buffers.resize(wanted, &[]);
+            chunk(&field, encoding, count, &buffers);
+        }
+        Place::Records => records(&field, encoding, &buffers),
+    }
+}
+
+/// Reads a page of one chunk of `count` values.
+fn chunk(field: &Field, encoding: CompressiveEncoding, count: u16, buffers: &[&[u8]]) {
     let mut chunk = 0_u16.to_le_bytes().to_vec();
-    buffers.iter().for_each(|buffer| chunk.extend((buffer.len() as u16).to_le_bytes()));
-    for buffer in &buffers {
+    buffers.iter().for_each(|buffer| chunk.extend((buffer.len() as u32).to_le_bytes()));
+    for buffer in buffers {
         chunk.resize(chunk.len().next_multiple_of(8), 0);
         chunk.extend(*buffer);
     }
     chunk.resize(chunk.len().next_multiple_of(8), 0);
-    let Ok(word) = u16::try_from((chunk.len() / 8 - 1) << 4) else { return };
+    let word = (chunk.len() as u32 / 8 - 1) << 4;
     let layout = Layout::MiniBlockLayout(MiniBlockLayout {
         value_compression: Some(encoding),
-        layers: vec![proto::RepDefLayer::RepdefAllValidItem.into()],
-        num_buffers: wanted as u64,
+        layers: vec![RepDefLayer::RepdefAllValidItem.into()],
+        num_buffers: buffers.len() as u64,
         num_items: count.into(),
+        has_large_chunk: true,
         ..Default::default()
     });
-    let layout = PageLayout { layout: Some(layout) }.encode_to_vec();
-    read(data_type, Version::V2_2, count.into(), layout.into(), &[&word.to_le_bytes(), &chunk]);
+    read_laid_out(field, count.into(), layout, &[&word.to_le_bytes(), &chunk]);
 }
 
-/// Reads all rows, and then some, of a column of one page.
-fn read(data_type: DataType, version: Version, rows: u64, encoding: Bytes, buffers: &[&[u8]]) {
+/// Reads a page of these records, of which each begins with a level.
+fn records(field: &Field, encoding: CompressiveEncoding, records: &[&[u8]]) {
+    let (mut bytes, mut starts) = (vec![], vec![0; 4]);
+    for record in records {
+        let (level, value) = record.split_first().unwrap_or((&0, &[]));
+        bytes.push(level & 1);
+        if level & 1 == 0 {
+            bytes.extend((value.len() as u32).to_le_bytes());
+        }
+        bytes.extend(value);
+        starts.extend((bytes.len() as u32).to_le_bytes());
+    }
+    let layout = Layout::FullZipLayout(FullZipLayout {
+        bits_def: 1,
+        num_items: records.len() as u32,
+        num_visible_items: records.len() as u32,
+        value_compression: Some(encoding),
+        layers: vec![RepDefLayer::RepdefNullableItem.into()],
+        details: Some(Details::BitsPerOffset(32)),
+        ..Default::default()
+    });
+    read_laid_out(field, records.len() as u64, layout, &[&bytes, &starts]);
+}
+
+fn read_laid_out(field: &Field, rows: u64, layout: Layout, buffers: &[&[u8]]) {
+    let layout = PageLayout { layout: Some(layout) }.encode_to_vec();
+    read(field, Version::V2_2, ColumnKind::Values, rows, layout.into(), buffers);
+}
+
+/// Reads all rows, and then some, of a field whose columns all have this one page.
+fn read(field: &Field, version: Version, kind: ColumnKind, rows: u64, encoding: Bytes, buffers: &[&[u8]]) {
     let (mut file, mut extents) = (vec![], vec![]);
     for buffer in buffers {
         let Ok(extent) = Extent::new(file.len() as u64, buffer.len() as u64) else { return };
@@ -112,9 +163,9 @@ fn read(data_type: DataType, version: Version, rows: u64, encoding: Bytes, buffe
         file.extend_from_slice(buffer);
     }
     let page = Page { length: rows, priority: 0, buffers: extents, encoding };
-    let column = Arc::new(Column { kind: ColumnKind::Values, pages: vec![page], buffers: vec![] });
+    let columns = vec![Arc::new(Column { kind, pages: vec![page], buffers: vec![] }); leaf_count(field)];
     let tables = Arc::new(TableBudget::new(BUDGET));
-    let Ok(reader) = open_field(&Field::new("x", data_type, true), &[column], version, &tables) else {
+    let Ok(reader) = open_field(field, &columns, version, &tables) else {
         return;
     };
     let file = Bytes::from(file);
@@ -131,85 +182,6 @@ fn decode(reader: &dyn FieldReader, file: &Bytes, rows: &Rows, order: Option<Arc
     let _ = reader.cost(rows.ranges().first().cloned().unwrap_or_default());
     let loaded = run_on_slice(reader.load(rows, order)?, file)?;
     loaded.decode(0..loaded.rows(), &mut Allowance::new(BUDGET)).map(drop)
-}
-
-/// Types of pages: those that stand in one column.
-pub fn types() -> Vec<DataType> {
-    let dictionary = DataType::Dictionary(DataType::Int32.into(), DataType::Utf8.into());
-    vec![
-        DataType::Null,
-        DataType::Boolean,
-        DataType::UInt8,
-        DataType::Int16,
-        DataType::Int32,
-        DataType::Int64,
-        DataType::Float32,
-        DataType::Float64,
-        DataType::Decimal128(20, 3),
-        DataType::FixedSizeBinary(5),
-        DataType::Utf8,
-        DataType::LargeBinary,
-        DataType::new_fixed_size_list(DataType::Float32, 4, true),
-        DataType::new_fixed_size_list(DataType::Boolean, 9, true),
-        DataType::new_list(DataType::Int32, true),
-        DataType::new_list(DataType::new_large_list(DataType::Utf8, true), true),
-        dictionary,
-    ]
-}
-
-/// A type, the codec that its values have, and how many buffers that has.
-fn codec_of(number: u8, table: &[u8]) -> (DataType, CompressiveEncoding, usize) {
-    let flat = |bits| encoded(Compression::Flat(proto::Flat { bits_per_value: bits, data: None }));
-    let boxed = |encoding| Some(Box::new(encoding));
-    let strings = |bits| {
-        encoded(Compression::Variable(Box::new(proto::Variable { offsets: boxed(flat(bits)), values: None })))
-    };
-    let general = |scheme: CompressionScheme, values| {
-        let compression = Some(proto::BufferCompression { scheme: scheme.into(), level: None });
-        encoded(Compression::General(Box::new(proto::General { compression, values: boxed(values) })))
-    };
-    let packed = |bits| {
-        let packed = proto::InlineBitpacking { uncompressed_bits_per_value: bits, values: None };
-        encoded(Compression::InlineBitpacking(packed))
-    };
-    match number % 13 {
-        0 => (DataType::Int32, flat(32), 1),
-        1 => (DataType::Boolean, flat(1), 1),
-        2 => (DataType::Utf8, strings(32), 1),
-        3 => (DataType::LargeBinary, strings(64), 1),
-        4 => (DataType::UInt8, packed(8), 1),
-        5 => (DataType::Int64, packed(64), 1),
-        6 => {
-            let rle = proto::Rle { values: boxed(flat(32)), run_lengths: boxed(flat(8)) };
-            (DataType::Float32, encoded(Compression::Rle(Box::new(rle))), 2)
-        }
-        7 => {
-            let table = Bytes::copy_from_slice(table);
-            let fsst = proto::Fsst { symbol_table: table, values: boxed(strings(32)) };
-            (DataType::Utf8, encoded(Compression::Fsst(Box::new(fsst))), 1)
-        }
-        8 => {
-            let split = proto::ByteStreamSplit { values: boxed(flat(64)) };
-            (DataType::Float64, encoded(Compression::ByteStreamSplit(Box::new(split))), 1)
-        }
-        9 => {
-            let list =
-                proto::FixedSizeList { items_per_value: 4, has_validity: true, values: boxed(flat(32)) };
-            let vector = DataType::new_fixed_size_list(DataType::Float32, 4, true);
-            (vector, encoded(Compression::FixedSizeList(Box::new(list))), 2)
-        }
-        10 => (DataType::Binary, general(CompressionScheme::CompressionAlgorithmLz4, strings(32)), 1),
-        11 => (DataType::Binary, general(CompressionScheme::CompressionAlgorithmZstd, strings(32)), 1),
-        _ => {
-            let split = proto::ByteStreamSplit { values: boxed(flat(32)) };
-            let split = encoded(Compression::ByteStreamSplit(Box::new(split)));
-            (DataType::Float32, general(CompressionScheme::CompressionAlgorithmZstd, split), 1)
-        }
-    }
-}
-
-fn encoded(compression: Compression) -> CompressiveEncoding {
-    CompressiveEncoding { compression: Some(compression) }
 }
 
 fn buffers(mut rest: &[u8]) -> Vec<&[u8]> {

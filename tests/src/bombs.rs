@@ -84,6 +84,27 @@ fn symbols_in_records() -> Vec<Bomb> {
     vec![plain, compressed]
 }
 
+/// The layout and buffers of a page of as many chunks, of 8192 empty blobs each, and how many rows that is: 2 KiB of
+/// descriptions for 3 bytes.
+pub fn empty_blobs(chunks: u32) -> (u64, Layout, Vec<Vec<u8>>) {
+    let packed = proto::PackedStruct { bits_per_value: vec![64, 64], values: Some(Box::new(flat(128))) };
+    let rows = u64::from(chunks) * 8192;
+    let inner = MiniBlockLayout {
+        value_compression: Some(zstd(encoded(Compression::PackedStruct(Box::new(packed))))),
+        num_items: rows,
+        ..Default::default()
+    };
+    let (inner, buffers) = chunk(inner, &[&zeros(1)]);
+    // Each word tells that there are 2^13 values.
+    let word = u32::from_le_bytes(buffers[0].as_slice().try_into().unwrap()) | 13;
+    let buffers = vec![words(&vec![word; chunks as usize]), buffers[1].repeat(chunks as usize)];
+    let layout = Layout::BlobLayout(Box::new(proto::BlobLayout {
+        inner_layout: Some(Box::new(proto::PageLayout { layout: Some(inner) })),
+        layers: vec![RepDefLayer::RepdefAllValidItem.into()],
+    }));
+    (rows, layout, buffers)
+}
+
 /// A page of one chunk, whose layout is `layout` but for what all of them have.
 fn chunk(layout: MiniBlockLayout, buffers: &[&[u8]]) -> (Layout, Vec<Vec<u8>>) {
     let mut chunk = 0_u16.to_le_bytes().to_vec();

@@ -434,3 +434,26 @@ fn bombs_are_refused_before_they_go_off() {
         });
     }
 }
+
+#[test]
+fn descriptions_of_blobs_have_a_budget() {
+    let (rows, layout, buffers) = bombs::empty_blobs(1000);
+    let buffers: Vec<&[u8]> = buffers.iter().map(Vec::as_slice).collect();
+    let file = column(Field::new("x", DataType::LargeBinary, true), rows, layout, &buffers);
+    bounded_by(16 << 20, async {
+        let file = open(&file, DecodeBudget { per_byte: 8, constant: 1 << 20 }).await;
+        // The second time as the first.
+        for _ in 0..2 {
+            let mut stream = file.scan(ScanOptions::default()).unwrap();
+            let error = loop {
+                if let Err(error) = stream.next().await.unwrap() {
+                    break error;
+                }
+            };
+            assert!(error.is_over_budget() && error.to_string().contains("field x: page 0"), "{error}");
+        }
+        // Those that are held are still there.
+        assert_eq!(file.take(&[7, 4000], file.schema()).await.unwrap().num_rows(), 2);
+        assert!(file.take(&[rows - 1], file.schema()).await.unwrap_err().is_over_budget());
+    });
+}
