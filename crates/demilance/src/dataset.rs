@@ -2,8 +2,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lance_io::Store;
 use lance_table::{
-    Batches, CompactionOptions, DecodeBudget, Fragment, Manifest, OpenOptions, Table, VersionInfo, WriteMode,
-    WriteOptions,
+    Batches, CompactionOptions, DecodeBudget, Expr, Fragment, Manifest, OpenOptions, Table, VersionInfo,
+    WriteMode, WriteOptions,
 };
 
 use crate::{Result, Scan};
@@ -72,6 +72,11 @@ impl Dataset {
     /// Rows, less those that were deleted.
     pub fn count_rows(&self) -> u64 {
         self.table.rows()
+    }
+
+    /// How many rows there are for which `filter` is true, text as [`Expr`] describes it. Reads the columns that it needs.
+    pub async fn count_rows_where(&self, filter: &str) -> Result<u64> {
+        Ok(self.table.count(&Expr::parse(filter)?).await?)
     }
 
     /// The fragments, in scan order.

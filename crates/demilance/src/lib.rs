@@ -38,7 +38,7 @@ mod scan;
 pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
 #[doc(no_inline)]
-pub use lance_table::{CompactionOptions, Compression, DecodeBudget, WriteMode, WriteOptions};
+pub use lance_table::{CompactionOptions, Compression, DecodeBudget, Expr, WriteMode, WriteOptions};
 pub use rows::{RowOptions, TakenRows};
 pub use scan::Scan;
 

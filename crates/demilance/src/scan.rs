@@ -1,7 +1,7 @@
 use arrow_array::RecordBatch;
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt};
-use lance_table::{ScanOptions, Table};
+use lance_table::{Expr, ScanOptions, Table};
 
 use crate::{Error, Result};
 
@@ -26,13 +26,38 @@ impl Scan {
         Ok(self)
     }
 
-    /// Skips so many rows. They are not read.
+    /// Reads only the rows for which `filter` is true, text as [`Expr`] describes it. The columns that it needs are read
+    /// first, and those that were asked for only of the rows that pass. An error if the text is broken, or names an
+    /// unknown column.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use demilance::arrow::record_batch;
+    /// use demilance::{Dataset, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("robot.lance");
+    /// # let path = path.to_str().ok_or("path")?;
+    /// let batch = record_batch!(("frame", Int32, [1, 2, 3]), ("label", Utf8, ["lift", "grasp", "grasp"]))?;
+    /// let table = Dataset::write(path, vec![batch], WriteOptions::default()).await?;
+    /// let found = table.scan().columns(["frame"])?.filter("label = 'grasp' AND frame > 2")?.collect().await?;
+    /// assert_eq!(found, [record_batch!(("frame", Int32, [3]))?]);
+    /// assert_eq!(table.count_rows_where("label = 'grasp'").await?, 2);
+    /// # Ok(()) }
+    /// ```
+    pub fn filter(mut self, filter: &str) -> Result<Self> {
+        self.options.filter = Some(Expr::parse(filter)?);
+        drop(self.table.scan(self.options.clone())?);
+        Ok(self)
+    }
+
+    /// Skips so many rows, of those that pass the filter. They are not read.
     pub const fn offset(mut self, rows: u64) -> Self {
         self.options.offset = rows;
         self
     }
 
-    /// Reads so many rows at most.
+    /// Reads so many rows at most, of those that pass the filter.
     pub const fn limit(mut self, rows: u64) -> Self {
         self.options.limit = Some(rows);
         self

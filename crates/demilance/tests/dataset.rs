@@ -57,6 +57,10 @@ async fn kinds_of_errors() {
     let error = dataset.scan().columns(["id", "y"]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidInput);
     assert!(error.to_string().contains('y') && error.to_string().contains("id, x"), "{error}");
+    let error = dataset.scan().filter("idd > 1").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    assert!(error.to_string().contains("did you mean id?"), "{error}");
+    assert_eq!(dataset.count_rows_where("id >").await.unwrap_err().kind(), ErrorKind::InvalidInput);
     let other = record_batch!(("id", Utf8, ["a"])).unwrap();
     assert_eq!(kind(dataset.append(other).await), ErrorKind::InvalidInput);
 

@@ -4,6 +4,7 @@
 //! expression is evaluated over batches by Arrow's kernels. There are three truth values: a comparison with null is
 //! neither true nor false, and a filter passes only what is true.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -114,10 +115,12 @@ impl fmt::Debug for Expr {
 impl Bound {
     /// The columns that it needs, as dotted paths.
     pub fn columns(&self) -> Vec<String> {
-        let mut paths = self.sources.iter().map(|source| source.path.clone()).collect::<Vec<_>>();
-        let mut seen = std::collections::BTreeSet::new();
-        paths.retain(|path| seen.insert(path.clone()));
-        paths
+        once(self.sources.iter().map(|source| source.path.clone()))
+    }
+
+    /// The columns that it needs, with all that is in them.
+    pub(crate) fn outer_columns(&self) -> Vec<String> {
+        once(self.sources.iter().filter_map(|source| source.names.first().cloned()))
     }
 
     /// The type of its values.
@@ -184,4 +187,9 @@ impl Bound {
             _ => None,
         }
     }
+}
+
+fn once(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    names.filter(|name| seen.insert(name.clone())).collect()
 }

@@ -25,6 +25,7 @@ mod delete;
 mod deletion;
 mod error;
 mod expr;
+mod filter;
 mod fragment;
 mod manifest;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]

@@ -1,4 +1,4 @@
-//! All rows of a table, or a window of them, as a stream of batches.
+//! All rows of a table, those that pass a filter, or a window of them, as a stream of batches.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,18 +10,21 @@ use futures::{StreamExt, TryStreamExt};
 use lance_file::{BatchStream, Schema};
 use lance_footer::{FormatError, Rows};
 
+use crate::filter::{Filter, Passing, passing};
 use crate::projection::Projection;
 use crate::row_ids::RowIds;
 use crate::slot::Slot;
 use crate::table::Shared;
-use crate::{Fragment, Result, Table, TableError};
+use crate::{Expr, Fragment, Result, Table, TableError};
 
 /// How a table is scanned.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
     /// Dotted paths of the fields to read, in the order in which they are wanted; none for all.
     pub columns: Option<Vec<String>>,
-    /// How many rows to skip.
+    /// Which rows are wanted; none for all. It may name columns that are not asked for, and `_rowid`.
+    pub filter: Option<Expr>,
+    /// How many rows to skip, of those that pass the filter.
     pub offset: u64,
     /// How many rows to read at most; none for all.
     pub limit: Option<u64>,
@@ -43,6 +46,7 @@ impl Default for ScanOptions {
         let file = lance_file::ScanOptions::default();
         Self {
             columns: None,
+            filter: None,
             offset: 0,
             limit: None,
             with_row_id: false,
@@ -58,25 +62,34 @@ impl Table {
     /// A stream of the rows that are not deleted, in the order of the manifest. It reads nothing before it is
     /// polled, and no row that is skipped. Of blobs it has where they are, as [`Schema::with_blob_descriptions`] says.
     ///
-    /// An error if a column is unknown.
+    /// With a filter, the columns that it needs are read first, and all that was asked for only of the rows that pass.
+    ///
+    /// An error if a column is unknown, or the filter is no condition.
     pub fn scan(&self, options: ScanOptions) -> Result<BoxStream<'static, Result<RecordBatch>>> {
         let projection =
             Projection::new(&self.shared.schema, options.columns.as_deref(), options.with_row_id)?;
-        let windows = self.shared.windows(options.offset, options.limit);
+        let pieces = self.pieces(&options)?;
         let ahead = options.read_ahead_fragments.max(1);
         let common = Arc::new((Arc::clone(&self.shared), projection, options));
-        let fragments = windows.into_iter().map(move |(slot, start, end)| {
+        let streams = pieces.map(move |piece| {
             let common = Arc::clone(&common);
             async move {
                 let (shared, projection, options) = &*common;
-                let Some(slot) = shared.slots.get(slot) else { return Ok(stream::empty().boxed()) };
-                scan_slot(shared, projection, options, slot, start..end).await
+                let piece = piece?;
+                let Some(slot) = shared.slots.get(piece.slot()) else { return Ok(stream::empty().boxed()) };
+                let rows = match piece {
+                    Piece::These { rows, .. } => rows,
+                    Piece::Live { positions, .. } => {
+                        slot.live(&shared.places).await?.rows().select(positions)
+                    }
+                };
+                scan_rows(shared, projection, options, slot, rows).await
             }
         });
-        Ok(stream::iter(fragments).buffered(ahead).try_flatten().boxed())
+        Ok(streams.buffered(ahead).try_flatten().boxed())
     }
 
-    /// The same of some `fragments` of the table, whose files are open no longer than they are read.
+    /// All rows of some `fragments` of the table, whose files are open no longer than they are read.
     pub(crate) fn scan_fragments(
         &self,
         fragments: Vec<Fragment>,
@@ -90,39 +103,91 @@ impl Table {
             let common = Arc::clone(&common);
             async move {
                 let (shared, projection, options) = &*common;
-                let rows = fragment.rows();
                 let slot = Slot::new(fragment, shared.options);
-                scan_slot(shared, projection, options, &slot, 0..rows).await
+                let rows = slot.live(&shared.places).await?.rows().clone();
+                scan_rows(shared, projection, options, &slot, rows).await
             }
         });
         Ok(stream::iter(fragments).buffered(ahead).try_flatten().boxed())
     }
+
+    /// What is to be read.
+    fn pieces(&self, options: &ScanOptions) -> Result<BoxStream<'static, Result<Piece>>> {
+        let filter = match &options.filter {
+            None => None,
+            Some(filter) => {
+                let filter = Filter::new(&self.shared, filter)?;
+                match filter.constant() {
+                    Some(true) => None,
+                    Some(false) => return Ok(stream::empty().boxed()),
+                    None => Some(filter),
+                }
+            }
+        };
+        let Some(filter) = filter else {
+            let windows = self.shared.windows(options.offset, options.limit);
+            return Ok(stream::iter(windows.into_iter().map(Ok)).boxed());
+        };
+        let left = options.limit.unwrap_or(u64::MAX);
+        let state = (passing(&self.shared, filter, options), options.offset, left);
+        let pieces = stream::try_unfold(state, |(mut passing, mut skip, mut left)| async move {
+            while left > 0 {
+                let Some(Passing { slot, rows }) = passing.try_next().await? else { break };
+                let from = skip.min(rows.len());
+                let to = from + left.min(rows.len() - from);
+                skip -= from;
+                left -= to - from;
+                if from < to {
+                    let piece = Piece::These { slot, rows: rows.select(from..to) };
+                    return Ok(Some((piece, (passing, skip, left))));
+                }
+            }
+            Ok(None)
+        });
+        Ok(pieces.boxed())
+    }
+}
+
+/// Some rows of one fragment.
+#[derive(Debug)]
+enum Piece {
+    /// Those at these positions among the rows that are not deleted.
+    Live { slot: usize, positions: Range<u64> },
+    /// Those at these physical offsets.
+    These { slot: usize, rows: Rows },
+}
+
+impl Piece {
+    const fn slot(&self) -> usize {
+        match self {
+            Self::Live { slot, .. } | Self::These { slot, .. } => *slot,
+        }
+    }
 }
 
 impl Shared {
-    /// The live rows `offset..offset + limit`, as (slot, from, to) with positions among the slot's live rows.
-    fn windows(&self, offset: u64, limit: Option<u64>) -> Vec<(usize, u64, u64)> {
+    /// The live rows `offset..offset + limit`.
+    fn windows(&self, offset: u64, limit: Option<u64>) -> Vec<Piece> {
         let end = limit.map_or(u64::MAX, |limit| offset.saturating_add(limit));
         let slots = self.slots.iter().zip(&self.before).enumerate();
         let windows = slots.filter_map(|(index, (slot, before))| {
             let rows = slot.fragment().rows();
             let (from, to) = (offset.saturating_sub(*before), end.saturating_sub(*before).min(rows));
-            (from < to).then_some((index, from, to))
+            (from < to).then_some(Piece::Live { slot: index, positions: from..to })
         });
         windows.collect()
     }
 }
 
-/// The live rows of `slot` at the positions `rows`, with the first batch on its way, so that the beginnings of several
+/// The rows of `slot` at the physical offsets `rows`, with the first batch on its way, so that the beginnings of several
 /// fragments can be at the same time.
-async fn scan_slot(
+pub(crate) async fn scan_rows(
     shared: &Shared,
     projection: &Projection,
     options: &ScanOptions,
     slot: &Slot,
-    rows: Range<u64>,
+    rows: Rows,
 ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-    let rows = slot.live(&shared.places).await?.rows().select(rows);
     let ids = match projection.with_row_id {
         true => Some(slot.row_ids(&shared.places)?),
         false => None,
