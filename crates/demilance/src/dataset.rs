@@ -1,8 +1,10 @@
+use std::time::SystemTime;
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lance_io::Store;
 use lance_table::{
-    Batches, CompactionOptions, DecodeBudget, Expr, Fragment, Manifest, OpenOptions, Table, VersionInfo,
+    At, Batches, CompactionOptions, DecodeBudget, Expr, Fragment, Manifest, OpenOptions, Reference, Table,
     WriteMode, WriteOptions,
 };
 
@@ -18,6 +20,7 @@ pub struct Dataset {
 #[derive(Debug, Clone)]
 pub struct DatasetBuilder {
     uri: String,
+    reference: Reference,
     options: OpenOptions,
     store: Option<Store>,
 }
@@ -30,7 +33,12 @@ impl Dataset {
 
     /// Opens the table at `uri` in another way than [`Self::open`] does.
     pub fn builder(uri: &str) -> DatasetBuilder {
-        DatasetBuilder { uri: uri.into(), options: OpenOptions::default(), store: None }
+        DatasetBuilder {
+            uri: uri.into(),
+            reference: Reference::default(),
+            options: OpenOptions::default(),
+            store: None,
+        }
     }
 
     /// Makes, extends or replaces the table at `uri`, as the mode of `options` says.
@@ -89,11 +97,6 @@ impl Dataset {
         self.table.manifest()
     }
 
-    /// All versions that there are now, oldest first.
-    pub async fn versions(&self) -> Result<Vec<VersionInfo>> {
-        Ok(self.table.versions().await?)
-    }
-
     /// A scan of all rows and columns, to be narrowed down.
     pub fn scan(&self) -> Scan {
         Scan::new(self.table.clone())
@@ -148,8 +151,27 @@ impl From<Table> for Dataset {
 
 impl DatasetBuilder {
     /// Opens this version instead of the latest.
-    pub const fn version(mut self, version: u64) -> Self {
-        self.options.version = Some(version);
+    pub fn version(mut self, version: u64) -> Self {
+        self.reference.at = At::Version(version);
+        self
+    }
+
+    /// Opens the version that the tag `name` names, which may be one of a branch.
+    pub fn tag(mut self, name: impl Into<String>) -> Self {
+        self.reference.at = At::Tag(name.into());
+        self
+    }
+
+    /// Opens the newest version that was committed at `time` or before.
+    pub fn as_of(mut self, time: SystemTime) -> Self {
+        self.reference.at = At::Time(time);
+        self
+    }
+
+    /// Opens the branch `name`: its latest version if nothing else is said. What is appended to it is not seen outside of
+    /// the branch.
+    pub fn branch(mut self, name: impl Into<String>) -> Self {
+        self.reference.branch = Some(name.into());
         self
     }
 
@@ -209,6 +231,6 @@ impl DatasetBuilder {
             Some(store) => store,
             None => Store::open(&self.uri)?,
         };
-        Ok(Table::open_with(store, self.options).await?.into())
+        Ok(Table::open_at(store, &self.reference, self.options).await?.into())
     }
 }

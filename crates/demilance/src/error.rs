@@ -21,10 +21,12 @@ pub struct Error {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// There is no such table, version or file.
+    /// There is no such table, version, tag, branch or file.
     NotFound,
-    /// There is a table where one was to be made.
+    /// There is a table, tag or branch where one was to be made.
     AlreadyExists,
+    /// A branch that tags or other branches need, or whose place is taken by the remains of one.
+    InUse,
     /// Bytes contradict the format or each other.
     Corrupt,
     /// The bytes may be right, but this software does not read or write them.
@@ -108,8 +110,9 @@ impl From<fory_row::Error> for Error {
 
 fn of_table(error: &TableError) -> ErrorKind {
     match error {
-        TableError::NotFound { .. } => ErrorKind::NotFound,
-        TableError::AlreadyExists { .. } => ErrorKind::AlreadyExists,
+        TableError::NotFound { .. } | TableError::UnknownRef { .. } => ErrorKind::NotFound,
+        TableError::AlreadyExists { .. } | TableError::RefExists { .. } => ErrorKind::AlreadyExists,
+        TableError::InUse { .. } => ErrorKind::InUse,
         TableError::RefusedFlags { .. } => ErrorKind::Unsupported,
         TableError::Conflict { .. } => ErrorKind::Conflict,
         TableError::InvalidInput { .. } => ErrorKind::InvalidInput,

@@ -32,13 +32,16 @@
 
 mod dataset;
 mod error;
+mod refs;
 mod rows;
 mod scan;
 
 pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
 #[doc(no_inline)]
-pub use lance_table::{CompactionOptions, Compression, DecodeBudget, Expr, WriteMode, WriteOptions};
+pub use lance_table::{
+    Branch, CompactionOptions, Compression, DecodeBudget, Expr, Tag, VersionInfo, WriteMode, WriteOptions,
+};
 pub use rows::{RowOptions, TakenRows};
 pub use scan::Scan;
 

@@ -79,3 +79,34 @@ async fn kinds_of_errors() {
     assert!(error.to_string().contains(&name), "{error}");
     assert_eq!(kind(Dataset::open("ftp://a/b").await), ErrorKind::InvalidInput);
 }
+
+#[tokio::test]
+async fn names_of_versions() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, other) = (dir.path().join("t"), dir.path().join("other"));
+    let (uri, other) = (path.to_str().unwrap(), other.to_str().unwrap());
+    let first = Dataset::write(uri, poses(), WriteOptions::default()).await.unwrap();
+    let second = first.append(poses()).await.unwrap();
+    first.create_tag("a").await.unwrap();
+    assert_eq!(first.create_tag("a").await.unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(first.create_tag("a b").await.unwrap_err().kind(), ErrorKind::InvalidInput);
+    assert_eq!(second.delete_tag("b").await.unwrap_err().kind(), ErrorKind::NotFound);
+    let branch = second.create_branch("x").await.unwrap().append(poses()).await.unwrap();
+    assert_eq!((branch.branch(), branch.version(), branch.count_rows()), (Some("x"), 3, 9));
+    branch.update_tag("a").await.unwrap();
+    let tagged = Dataset::builder(uri).tag("a").load().await.unwrap();
+    assert_eq!((tagged.branch(), tagged.version()), (Some("x"), 3));
+    assert_eq!(second.delete_branch("x").await.unwrap_err().kind(), ErrorKind::InUse);
+    let early = Dataset::builder(uri).branch("x").version(2).load().await.unwrap();
+    assert_eq!((early.count_rows(), early.branches().await.unwrap().len()), (6, 1));
+    let past = Dataset::builder(uri).as_of(first.manifest().timestamp()).load().await.unwrap();
+    assert_eq!((past.version(), past.branch()), (1, None));
+    let clone = tagged.shallow_clone(other).await.unwrap();
+    assert_eq!((clone.version(), clone.count_rows(), clone.branch()), (3, 9, None));
+    assert_eq!(Dataset::open(other).await.unwrap().take(&[8]).await.unwrap().num_rows(), 1);
+    second.delete_tag("a").await.unwrap();
+    second.delete_branch("x").await.unwrap();
+    assert_eq!(Dataset::builder(uri).branch("x").load().await.unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(first.restore().await.unwrap().count_rows(), 3);
+    assert_eq!(Dataset::migrate_names(uri).await.unwrap(), 0);
+}

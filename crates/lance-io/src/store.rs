@@ -178,8 +178,11 @@ impl Store {
             #[cfg(feature = "object-store")]
             Root::Object(objects) => objects.base.as_str(),
         };
-        let prefix = location.strip_prefix(base)?.strip_prefix('/')?;
-        Some(Self { prefix: prefix.trim_end_matches('/').into(), ..self.clone() })
+        let prefix = match location.strip_prefix(base)? {
+            "" => "",
+            rest => rest.strip_prefix('/')?.trim_end_matches('/'),
+        };
+        Some(Self { prefix: prefix.into(), ..self.clone() })
     }
 
     /// The root by a path or URL that does not depend on the current directory.
@@ -190,7 +193,7 @@ impl Store {
                 Ok(path) => Ok(path.display().to_string()),
                 Err(error) => Err(IoError::from_io(location, error)),
             },
-            _ => Ok(location.trim_end_matches('/').into()),
+            _ => Ok(location),
         }
     }
 
@@ -485,6 +488,7 @@ mod tests {
         let memory = Store::memory().child("t");
         assert_eq!(memory.within("memory://t/tree/a").unwrap().location("x"), "memory://t/tree/a/x");
         assert!(memory.within("/t").is_none() && Store::local("/t").within("/t/a").is_none());
+        assert_eq!(memory.within(&Store::memory().absolute().unwrap()).unwrap().location("x"), "memory://x");
         assert_eq!(memory.absolute().unwrap(), "memory://t");
         assert!(Path::new(&Store::local("t").absolute().unwrap()).is_absolute());
     }

@@ -264,7 +264,7 @@ async fn publish(
 ) -> Result<Option<Found>> {
     let naming = previous.map_or(Naming::default(), |previous| previous.naming);
     let before = previous.map(|previous| &previous.manifest);
-    let read_version = before.map_or(0, Manifest::version);
+    let read_version = operation.read_version(before);
     let next = operation.apply(before, SystemTime::now());
     let mut next = next.map_err(|error| TableError::format(store.location(""), error))?;
     let transaction = Transaction {

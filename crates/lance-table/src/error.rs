@@ -26,6 +26,40 @@ pub enum TableError {
         /// Where it is.
         location: String,
     },
+    /// There is no such tag or branch.
+    #[error("{location}: there is no {kind} {name:?}{instead}")]
+    UnknownRef {
+        /// The table.
+        location: String,
+        /// `tag` or `branch`.
+        kind: &'static str,
+        /// What it would be called.
+        name: String,
+        /// Which ones there are, for the end of the message.
+        instead: String,
+    },
+    /// A tag or branch was to be made where there is one of that name.
+    #[error("{location}: there is a {kind} {name:?} already")]
+    RefExists {
+        /// The table.
+        location: String,
+        /// `tag` or `branch`.
+        kind: &'static str,
+        /// What it is called.
+        name: String,
+    },
+    /// A branch cannot be made or deleted.
+    #[error("{location}: {kind} {name:?}: {reason}")]
+    InUse {
+        /// The table.
+        location: String,
+        /// `branch`.
+        kind: &'static str,
+        /// What it is called.
+        name: String,
+        /// What is in the way.
+        reason: String,
+    },
     /// The table uses features that this software does not know how to read or write.
     #[error("{location}: unsupported: {action} a table with {features}")]
     RefusedFlags {

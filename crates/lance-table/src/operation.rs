@@ -14,6 +14,7 @@ use crate::proto::{self, DataFragment};
 use crate::{Manifest, row_ids};
 
 mod append;
+mod clone;
 mod config;
 mod delete;
 mod deleted_rows;
@@ -27,6 +28,7 @@ mod theirs;
 mod update;
 
 pub(crate) use append::Append;
+pub(crate) use clone::ShallowClone;
 pub(crate) use config::Config;
 pub(crate) use delete::Delete;
 pub(crate) use deleted_rows::{Deleted, DeletedRows};
@@ -46,6 +48,7 @@ const LIBRARY: &str = "demilance";
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Operation {
     Append(Append),
+    Clone(ShallowClone),
     Config(Config),
     Delete(Delete),
     Merge(Merge),
@@ -62,6 +65,7 @@ impl Operation {
     pub(crate) fn apply(&self, previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
         match self {
             Self::Append(append) => append.apply(previous, now),
+            Self::Clone(clone) => clone.apply(previous, now),
             Self::Config(config) => config.apply(previous, now),
             Self::Delete(delete) => delete.apply(previous, now),
             Self::Merge(merge) => merge.apply(previous, now),
@@ -86,6 +90,8 @@ impl Operation {
         };
         match self {
             Self::Append(append) => append.check(other),
+            // It is always the first.
+            Self::Clone(_) => Verdict::Keep,
             Self::Config(config) => config.check(other),
             Self::Delete(delete) => delete.check(other),
             Self::Merge(merge) => merge.check(other),
@@ -95,6 +101,14 @@ impl Operation {
             Self::Restore(restore) => restore.check(other),
             Self::Rewrite(rewrite) => rewrite.check(other),
             Self::Update(update) => update.check(other),
+        }
+    }
+
+    /// The version that a transaction says it was made from, when it follows `previous`. A clone follows none.
+    pub(crate) fn read_version(&self, previous: Option<&Manifest>) -> u64 {
+        match self {
+            Self::Clone(clone) => clone.source.version(),
+            _ => previous.map_or(0, Manifest::version),
         }
     }
 
@@ -111,6 +125,7 @@ impl Operation {
     pub(crate) fn to_proto(&self) -> Stored {
         match self {
             Self::Append(append) => Stored::Append(append.to_proto()),
+            Self::Clone(clone) => Stored::Clone(clone.to_proto()),
             Self::Config(config) => Stored::UpdateConfig(config.to_proto()),
             Self::Delete(delete) => Stored::Delete(delete.to_proto()),
             Self::Merge(merge) => Stored::Merge(merge.to_proto()),

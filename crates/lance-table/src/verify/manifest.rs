@@ -10,6 +10,7 @@ use roaring::RoaringBitmap;
 use super::{ProblemKind, Report};
 use crate::manifest::flags;
 use crate::manifest::latest::Found;
+use crate::proto::transaction::Operation;
 use crate::proto::{IndexMetadata, Transaction};
 
 /// Checks all that can be checked without reading data.
@@ -68,7 +69,9 @@ async fn check_transaction(store: &Store, found: &Found, report: &mut Report<'_>
     if inline && manifest.transaction.is_none() {
         report.corrupt(&found.location, "its transaction is not a message");
     }
+    // A clone has the version of what it was made from.
     if let Some(transaction) = &manifest.transaction
+        && !matches!(transaction.operation, Some(Operation::Clone(_)))
         && transaction.read_version >= message.version
     {
         let (read, version) = (transaction.read_version, message.version);
