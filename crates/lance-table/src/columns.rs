@@ -6,15 +6,19 @@
 
 mod add;
 mod additions;
+mod cast;
 mod change;
 mod config;
+mod convert;
 mod draft;
 mod fragments;
+mod join;
 mod made;
 mod nulls;
 mod source;
 mod spread;
 
+pub use cast::Misfits;
 pub use config::{ConfigChange, Pairs};
 pub use source::NewColumns;
 

@@ -43,7 +43,7 @@ mod take;
 pub mod verify;
 mod write;
 
-pub use columns::{ColumnOptions, ConfigChange, NewColumns, Pairs};
+pub use columns::{ColumnOptions, ConfigChange, Misfits, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{
     CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, NewFragment, OldFragment,

@@ -10,7 +10,8 @@ use tokio::sync::Mutex;
 use super::additions::Additions;
 use super::draft::Draft;
 use super::fragments::Target;
-use super::source::{Kind, Maker};
+use super::join::Partners;
+use super::source::{Function, Kind, Maker};
 use super::{ColumnOptions, NewColumns};
 use crate::commit::{abandon, again, commit};
 use crate::operation::{Merge, Operation};
@@ -29,7 +30,7 @@ impl Table {
     /// use arrow_array::record_batch;
     /// use arrow_schema::{DataType, Field, Schema};
     /// use lance_io::Store;
-    /// use lance_table::{ColumnOptions, NewColumns, Table, WriteOptions};
+    /// use lance_table::{ColumnOptions, Expr, NewColumns, Table, WriteOptions};
     ///
     /// let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
     /// let table = Table::write(Store::memory(), batch.into(), WriteOptions::default()).await?;
@@ -37,34 +38,66 @@ impl Table {
     /// let label = NewColumns::null(Schema::new(vec![Field::new("label", DataType::Utf8, true)]));
     /// let table = table.add_columns(label, &ColumnOptions::default()).await?;
     ///
+    /// let next = NewColumns::expressions([("next", Expr::parse("id + 1")?)]);
+    /// let table = table.add_columns(next, &ColumnOptions::default()).await?;
+    ///
     /// let names = NewColumns::aligned(record_batch!(("name", Utf8, ["a", "b", "c"]))?);
     /// let table = table.add_columns(names, &ColumnOptions::default()).await?;
     ///
-    /// let taken = table.take(&[2], None, false).await?;
-    /// let expected = record_batch!(("id", Int32, [3]), ("label", Utf8, [None::<&str>]), ("name", Utf8, ["c"]))?;
-    /// assert_eq!(taken, expected);
+    /// let scores = record_batch!(("id", Int32, [3, 1]), ("score", Float32, [0.5, 0.25]))?;
+    /// let table = table.add_columns(NewColumns::joined(scores, "id"), &ColumnOptions::default()).await?;
+    ///
+    /// assert_eq!(table.schema().names(), ["id", "label", "next", "name", "score"]);
+    /// let columns = ["id".to_string(), "name".to_string(), "score".to_string()];
+    /// let taken = table.take(&[2], Some(&columns), false).await?;
+    /// assert_eq!(taken, record_batch!(("id", Int32, [3]), ("name", Utf8, ["c"]), ("score", Float32, [0.5]))?);
     /// # Ok(()) }
     /// ```
     pub async fn add_columns(&self, columns: NewColumns, options: &ColumnOptions) -> Result<Self> {
-        let NewColumns { schema, kind } = columns;
-        let schema = &schema;
-        match kind {
-            Kind::Null => {
-                again(self, &options.commit, move |table| {
-                    async move { add_null(&table, schema, options).await }.boxed()
-                })
-                .await
+        self.shared.found.check_writable()?;
+        let commit = &options.commit;
+        match columns.0 {
+            Kind::Null(schema) => {
+                let schema = &schema;
+                let work = move |table| async move { add_null(&table, schema, options).await }.boxed();
+                again(self, commit, work).await
             }
-            Kind::Made(mut maker) if !maker.repeats() => add_made(self, schema, &mut maker, options).await,
-            Kind::Made(maker) => {
-                let maker = Arc::new(Mutex::new(maker));
-                again(self, &options.commit, move |table| {
-                    let maker = Arc::clone(&maker);
+            Kind::Expressions(expressions) => {
+                let expressions = &expressions;
+                let work = move |table| {
+                    let work = async move {
+                        let function = Function::evaluate(&table, expressions)?;
+                        let schema = SchemaRef::clone(function.schema());
+                        add_made(&table, &schema, &mut Maker::Function(function), options).await
+                    };
+                    work.boxed()
+                };
+                again(self, commit, work).await
+            }
+            Kind::Function(schema, function) => {
+                let (schema, maker) = (&schema, &Mutex::new(Maker::Function(function)));
+                let work = move |table| {
                     let work =
                         async move { add_made(&table, schema, &mut *maker.lock().await, options).await };
                     work.boxed()
-                })
-                .await
+                };
+                again(self, commit, work).await
+            }
+            Kind::Aligned(schema, aligned) => {
+                add_made(self, &schema, &mut Maker::Aligned(aligned), options).await
+            }
+            Kind::Join(batches, key) => {
+                let partners = &Arc::new(Partners::collect(self, batches, &key).await?);
+                let key = &key;
+                let work = move |table| {
+                    let work = async move {
+                        let function = partners.join(&table, key)?;
+                        let schema = SchemaRef::clone(function.schema());
+                        add_made(&table, &schema, &mut Maker::Function(function), options).await
+                    };
+                    work.boxed()
+                };
+                again(self, commit, work).await
             }
         }
     }

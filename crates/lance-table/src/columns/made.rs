@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, make_array};
 use arrow_buffer::NullBuffer;
-use arrow_schema::{ArrowError, Field as ArrowField};
+use arrow_schema::{ArrowError, DataType, Field as ArrowField};
 use lance_file::{Field, Schema};
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ fn members(
 }
 
 /// The column of `made` that goes by `names`: null where a struct is that it is in.
-fn find(made: &RecordBatch, names: &[String]) -> Result<ArrayRef, ArrowError> {
+pub(super) fn find(made: &RecordBatch, names: &[String]) -> Result<ArrayRef, ArrowError> {
     let missing = || ArrowError::SchemaError(format!("the column {:?} was not made", names.join(".")));
     let (first, rest) = names.split_first().ok_or_else(missing)?;
     let mut array = made.column_by_name(first).ok_or_else(missing)?;
@@ -60,7 +60,16 @@ fn find(made: &RecordBatch, names: &[String]) -> Result<ArrayRef, ArrowError> {
         nulls = NullBuffer::union(nulls.as_ref(), own.nulls());
         array = own.column_by_name(name).ok_or_else(missing)?;
     }
-    let Some(nulls) = nulls.filter(|nulls| nulls.null_count() > 0) else { return Ok(Arc::clone(array)) };
-    let nulls = NullBuffer::union(Some(&nulls), array.nulls());
-    Ok(make_array(array.to_data().into_builder().nulls(nulls).build()?))
+    masked(array, nulls.as_ref())
+}
+
+/// `array`, null also where `nulls` is.
+pub(super) fn masked(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, ArrowError> {
+    match nulls {
+        Some(nulls) if nulls.null_count() > 0 && *array.data_type() != DataType::Null => {
+            let nulls = NullBuffer::union(Some(nulls), array.nulls());
+            Ok(make_array(array.to_data().into_builder().nulls(nulls).build()?))
+        }
+        _ => Ok(Arc::clone(array)),
+    }
 }

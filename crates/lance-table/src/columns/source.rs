@@ -2,25 +2,26 @@
 
 use std::fmt;
 
-use arrow_array::RecordBatch;
-use arrow_schema::{ArrowError, Schema as ArrowSchema, SchemaRef};
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef};
 use futures::TryStreamExt;
 use lance_file::{Batches, FileError};
+use lance_footer::FormatError;
 
-use crate::{Result, TableError};
+use crate::{Expr, Result, Table, TableError};
 
 /// Columns that a table does not have yet, and how their values come about.
 ///
 /// A column whose name has dots becomes a member of a struct that the table has: `pose.speed` one of `pose`. So do the
 /// members of a struct that the table has already.
-pub struct NewColumns {
-    pub(super) schema: SchemaRef,
-    pub(super) kind: Kind,
-}
+pub struct NewColumns(pub(super) Kind);
 
 pub(super) enum Kind {
-    Null,
-    Made(Maker),
+    Null(SchemaRef),
+    Expressions(Vec<(String, Expr)>),
+    Function(SchemaRef, Function),
+    Aligned(SchemaRef, Aligned),
+    Join(Batches, String),
 }
 
 /// What makes the values, batch by batch.
@@ -29,28 +30,41 @@ pub(super) enum Maker {
     Aligned(Aligned),
 }
 
-type Body = Box<dyn FnMut(RecordBatch) -> Result<RecordBatch, ArrowError> + Send>;
+type Body = Box<dyn FnMut(RecordBatch) -> Result<RecordBatch> + Send>;
 
 impl NewColumns {
     /// Columns that are null in all rows. Nothing is written for them but their names and types.
     pub fn null(schema: impl Into<SchemaRef>) -> Self {
-        Self { schema: schema.into(), kind: Kind::Null }
+        Self(Kind::Null(schema.into()))
+    }
+
+    /// A column for each name, with the values of an expression over the columns of the table. It may be null.
+    pub fn expressions<N: Into<String>>(expressions: impl IntoIterator<Item = (N, Expr)>) -> Self {
+        Self(Kind::Expressions(expressions.into_iter().map(|(name, expr)| (name.into(), expr)).collect()))
     }
 
     /// Columns with `schema` that `function` works out: it gets the columns at the dotted paths `reads` of some rows after
     /// others, and gives as many rows. If other writers come between, it gets all rows again.
     ///
-    /// Of a blob column it gets where the values are, like [`Table::scan`](crate::Table::scan) does.
+    /// Of a blob column it gets where the values are, like [`Table::scan`] does.
     pub fn function<C: Into<String>>(
         reads: impl IntoIterator<Item = C>,
         schema: impl Into<SchemaRef>,
-        function: impl FnMut(RecordBatch) -> Result<RecordBatch, ArrowError> + Send + 'static,
+        mut function: impl FnMut(RecordBatch) -> Result<RecordBatch, ArrowError> + Send + 'static,
     ) -> Self {
         let schema = schema.into();
         let reads = reads.into_iter().map(Into::into).collect();
-        let body: Option<Body> = Some(Box::new(function));
-        let maker = Maker::Function(Function { reads, schema: SchemaRef::clone(&schema), body });
-        Self { schema, kind: Kind::Made(maker) }
+        let body = move |batch| Ok(function(batch)?);
+        Self(Kind::Function(SchemaRef::clone(&schema), Function::new(reads, schema, body)))
+    }
+
+    /// The columns of `batches` but `key`, which is also a column of the table: rows get the values of the row with the same
+    /// key, or null if there is none. Keys are numbers without fractions, texts, bytes, truth values, dates or times; a
+    /// null matches nothing, and a key that stands in two rows of `batches` is an error.
+    ///
+    /// All of `batches` is held in memory, and for each of its rows about 64 bytes and the key.
+    pub fn joined(batches: impl Into<Batches>, key: impl Into<String>) -> Self {
+        Self(Kind::Join(batches.into(), key.into()))
     }
 
     /// The columns of `batches`, whose rows are those of the table in scan order: as many as it has rows that are not
@@ -59,7 +73,7 @@ impl NewColumns {
     pub fn aligned(batches: impl Into<Batches>) -> Self {
         let Batches { schema, stream } = batches.into();
         let held = RecordBatch::new_empty(SchemaRef::clone(&schema));
-        Self { schema, kind: Kind::Made(Maker::Aligned(Aligned { stream, held, rows: 0 })) }
+        Self(Kind::Aligned(schema, Aligned { stream, held, rows: 0 }))
     }
 }
 
@@ -70,11 +84,6 @@ impl Maker {
             Self::Function(function) => &function.reads,
             Self::Aligned(_) => &[],
         }
-    }
-
-    /// Whether it can be asked for all rows again.
-    pub(super) const fn repeats(&self) -> bool {
-        !matches!(self, Self::Aligned(_))
     }
 
     /// The new columns of the first rows of `batch`, which come after those that it was asked for before; of a row at least.
@@ -94,7 +103,7 @@ impl Maker {
     }
 }
 
-/// A function of the caller.
+/// A function of batches.
 pub(super) struct Function {
     reads: Vec<String>,
     schema: SchemaRef,
@@ -103,6 +112,51 @@ pub(super) struct Function {
 }
 
 impl Function {
+    pub(super) fn new(
+        reads: Vec<String>,
+        schema: SchemaRef,
+        body: impl FnMut(RecordBatch) -> Result<RecordBatch> + Send + 'static,
+    ) -> Self {
+        Self { reads, schema, body: Some(Box::new(body)) }
+    }
+
+    /// What evaluates `expressions` over the columns of `table`.
+    pub(super) fn evaluate(table: &Table, expressions: &[(String, Expr)]) -> Result<Self> {
+        let columns = table.schema().with_blob_descriptions();
+        let arrow = columns.to_arrow();
+        let (mut fields, mut bound, mut reads) = (vec![], vec![], vec![]);
+        for (name, expr) in expressions {
+            let expr = expr.bind(&arrow)?;
+            for path in expr.columns() {
+                if table.schema().trace(&path)?.iter().any(|field| field.is_blob()) {
+                    let error = FormatError::unsupported(format!("an expression over blobs (column {path})"));
+                    return Err(TableError::format(table.store().location(""), error));
+                }
+                if !reads.contains(&path) {
+                    reads.push(path);
+                }
+            }
+            if *expr.data_type() == DataType::Null {
+                return Err(TableError::invalid(format!(
+                    "the values of column {name:?} have no type: cast them to one, as in CAST(NULL AS INT)"
+                )));
+            }
+            fields.push(Field::new(name, expr.data_type().clone(), true));
+            bound.push(expr);
+        }
+        let schema = SchemaRef::new(ArrowSchema::new(fields));
+        let made = SchemaRef::clone(&schema);
+        Ok(Self::new(reads, schema, move |batch| {
+            let columns = bound.iter().map(|expr| expr.evaluate(&batch)).collect::<Result<Vec<_>>>()?;
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            Ok(RecordBatch::try_new_with_options(SchemaRef::clone(&made), columns, &options)?)
+        }))
+    }
+
+    pub(super) const fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
     /// Calls it on another thread, since it may take its time.
     async fn call(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
@@ -189,6 +243,12 @@ fn check_names(batch: &RecordBatch, schema: &ArrowSchema) -> Result<()> {
 
 impl fmt::Debug for NewColumns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NewColumns").field("schema", &self.schema).finish_non_exhaustive()
+        match &self.0 {
+            Kind::Null(schema) => f.debug_tuple("Null").field(schema).finish(),
+            Kind::Expressions(expressions) => f.debug_tuple("Expressions").field(expressions).finish(),
+            Kind::Function(schema, _) => f.debug_tuple("Function").field(schema).finish_non_exhaustive(),
+            Kind::Aligned(schema, _) => f.debug_tuple("Aligned").field(schema).finish_non_exhaustive(),
+            Kind::Join(batches, key) => f.debug_tuple("Join").field(&batches.schema).field(key).finish(),
+        }
     }
 }

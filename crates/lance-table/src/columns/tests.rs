@@ -16,6 +16,9 @@ use crate::delete::Offsets;
 use crate::operation::{Delete, Operation};
 use crate::{ScanOptions, Table, TableError, WriteMode};
 
+mod cast;
+mod values;
+
 /// Ten rows in fragments of four: `n` counts from 0, `s` has `a` = n + 100 and is null where n is 3.
 async fn table(version: Version) -> Table {
     let n = Arc::new(Int32Array::from_iter_values(0..10));

@@ -1,0 +1,165 @@
+//! Columns whose values go to rows by a key.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+
+use arrow_array::cast::AsArray;
+use arrow_array::{
+    Array, ArrayRef, RecordBatch, RecordBatchOptions, downcast_primitive_array, new_null_array,
+};
+use arrow_cast::cast;
+use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
+use arrow_select::interleave::interleave;
+use futures::TryStreamExt;
+use lance_file::Batches;
+
+use super::made::find;
+use super::source::Function;
+use crate::{Result, Table, TableError};
+
+/// Rows by their keys, all in memory.
+#[derive(Debug)]
+pub(super) struct Partners {
+    /// Columns other than the key, all of which may be null.
+    schema: SchemaRef,
+    /// For each of these columns, one null and then the arrays of all batches.
+    columns: Vec<Vec<ArrayRef>>,
+    /// The batch and the row that a key is in; batches are counted from 1.
+    rows: HashMap<Box<[u8]>, (usize, usize)>,
+    key_type: DataType,
+}
+
+impl Partners {
+    /// All rows of `batches`, by `key`, which is a column there and in `table`.
+    pub(super) async fn collect(table: &Table, batches: Batches, key: &str) -> Result<Self> {
+        let key_type = key_type(table, key)?;
+        let Batches { schema, mut stream } = batches;
+        let Ok(at) = schema.index_of(key) else {
+            let names = schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
+            return Err(TableError::invalid(format!(
+                "the key {key:?} is not among the columns to be added, which are: {}",
+                names.join(", ")
+            )));
+        };
+        let own_type = schema.field(at).data_type();
+        if !alike(own_type, &key_type) {
+            return Err(TableError::invalid(format!(
+                "the key {key:?} is of type {own_type} in the columns to be added, but of type {key_type} in the table"
+            )));
+        }
+        let others = || schema.fields().iter().enumerate().filter(|(index, _)| *index != at);
+        let columns = others().map(|(_, field)| vec![new_null_array(field.data_type(), 1)]);
+        let mut columns = columns.collect::<Vec<_>>();
+        let mut rows = HashMap::new();
+        let mut batch_number = 0;
+        while let Some(batch) = stream.try_next().await? {
+            batch_number += 1;
+            let Some(keys) = batch.columns().get(at) else { continue };
+            let keys = cast(keys, &key_type)?;
+            for row in 0..batch.num_rows() {
+                let Some(bytes) = bytes(&keys, row) else { continue };
+                match rows.entry(bytes.into()) {
+                    Entry::Vacant(place) => drop(place.insert((batch_number, row))),
+                    Entry::Occupied(_) => {
+                        let value = arrow_cast::display::array_value_to_string(&keys, row)?;
+                        return Err(TableError::invalid(format!(
+                            "two rows of the columns to be added have the same {key:?}, {value}"
+                        )));
+                    }
+                }
+            }
+            let others = batch.columns().iter().enumerate().filter(|(index, _)| *index != at);
+            for (arrays, (_, array)) in columns.iter_mut().zip(others) {
+                arrays.push(Arc::clone(array));
+            }
+        }
+        let fields = others().map(|(_, field)| field.as_ref().clone().with_nullable(true));
+        let schema = Arc::new(ArrowSchema::new(fields.collect::<Vec<Field>>()));
+        Ok(Self { schema, columns, rows, key_type })
+    }
+
+    /// What finds the partners of the rows of `table` by its column `key`.
+    pub(super) fn join(self: &Arc<Self>, table: &Table, key: &str) -> Result<Function> {
+        if key_type(table, key)? != self.key_type {
+            return Err(TableError::invalid(format!("another writer changed the type of the key {key:?}")));
+        }
+        let partners = Arc::clone(self);
+        let trace = table.schema().trace(key)?;
+        let names = trace.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
+        let body = move |batch: RecordBatch| partners.of(&find(&batch, &names)?);
+        Ok(Function::new(vec![key.into()], SchemaRef::clone(&self.schema), body))
+    }
+
+    /// The partners of the rows with `keys`.
+    fn of(&self, keys: &ArrayRef) -> Result<RecordBatch> {
+        let keys = cast(keys, &self.key_type)?;
+        let partner = |row| bytes(&keys, row).and_then(|key| self.rows.get(key).copied()).unwrap_or((0, 0));
+        let partners = (0..keys.len()).map(partner).collect::<Vec<_>>();
+        let columns = self.columns.iter().map(|arrays| {
+            let arrays = arrays.iter().map(AsRef::as_ref).collect::<Vec<_>>();
+            interleave(&arrays, &partners)
+        });
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let options = RecordBatchOptions::new().with_row_count(Some(keys.len()));
+        Ok(RecordBatch::try_new_with_options(SchemaRef::clone(&self.schema), columns, &options)?)
+    }
+}
+
+/// The type as which keys are compared.
+fn key_type(table: &Table, key: &str) -> Result<DataType> {
+    let trace = table.schema().trace(key)?;
+    let fail = |what: String| Err(TableError::invalid(format!("column {key:?} cannot be a key: {what}")));
+    if trace.iter().rev().skip(1).any(|above| !matches!(above.data_type(), DataType::Struct(_))) {
+        return fail("it is inside of a list".into());
+    }
+    let data_type = trace.last().map_or(DataType::Null, |field| field.data_type());
+    let data_type = match data_type {
+        DataType::Dictionary(_, value) => *value,
+        other => other,
+    };
+    let comparable = match &data_type {
+        DataType::Boolean | DataType::FixedSizeBinary(_) => true,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => true,
+        other => other.is_primitive() && !other.is_floating(),
+    };
+    match comparable && trace.iter().all(|field| !field.is_blob()) {
+        true => Ok(data_type),
+        false => fail(format!("its type is {data_type}")),
+    }
+}
+
+/// Whether keys of type `own` can be those of type `to`: a number that is out of its range is that of no row.
+fn alike(own: &DataType, to: &DataType) -> bool {
+    use DataType as T;
+    match (own, to) {
+        (T::Dictionary(_, own), to) => alike(own, to),
+        (T::Utf8 | T::LargeUtf8 | T::Utf8View, T::Utf8 | T::LargeUtf8) => true,
+        (T::Binary | T::LargeBinary | T::BinaryView, T::Binary | T::LargeBinary) => true,
+        (own, to) => own == to || (own.is_integer() && to.is_integer()),
+    }
+}
+
+/// What stands for the value in `row`; none for null.
+fn bytes(array: &ArrayRef, row: usize) -> Option<&[u8]> {
+    if array.is_null(row) {
+        return None;
+    }
+    match array.data_type() {
+        DataType::Boolean => Some(if array.as_boolean().value(row) { &[1] } else { &[0] }),
+        DataType::Utf8 => Some(array.as_string::<i32>().value(row).as_bytes()),
+        DataType::LargeUtf8 => Some(array.as_string::<i64>().value(row).as_bytes()),
+        DataType::Binary => Some(array.as_binary::<i32>().value(row)),
+        DataType::LargeBinary => Some(array.as_binary::<i64>().value(row)),
+        DataType::FixedSizeBinary(_) => Some(array.as_fixed_size_binary().value(row)),
+        other => {
+            let width = other.primitive_width()?;
+            let start = row.checked_mul(width)?;
+            let array = array.as_ref();
+            downcast_primitive_array!(
+                array => array.values().inner().as_slice().get(start..start.checked_add(width)?),
+                _ => None
+            )
+        }
+    }
+}
