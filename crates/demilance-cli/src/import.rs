@@ -68,6 +68,9 @@ pub(crate) struct Arguments {
     /// Store checksums of everything in the new data files, by which `verify` finds every flipped bit
     #[arg(long)]
     checksums: bool,
+    /// Let the rows of a new table keep their _rowid when they are updated or compacted
+    #[arg(long)]
+    stable_row_ids: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -200,6 +203,7 @@ impl Arguments {
             max_rows_per_fragment: self.max_rows_per_fragment.unwrap_or(default.max_rows_per_fragment),
             compression: self.compression,
             checksums: self.checksums,
+            stable_row_ids: self.stable_row_ids,
             ..default
         }
     }

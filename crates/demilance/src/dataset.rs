@@ -137,6 +137,29 @@ impl Dataset {
         Ok(self.table.compact(options).await?.table.into())
     }
 
+    /// The rows with these `_rowid`s, in the order asked, as often as asked. Rows that are not there are left out; ask for
+    /// the column `_rowid` to know which. In a table with stable row ids
+    /// ([`WriteOptions::stable_row_ids`]) a row keeps its id when it is updated or compacted.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use demilance::arrow::record_batch;
+    /// use demilance::{Dataset, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("robot.lance");
+    /// # let path = path.to_str().ok_or("path")?;
+    /// let options = WriteOptions { stable_row_ids: true, ..Default::default() };
+    /// let table = Dataset::write(path, vec![record_batch!(("frame", Int32, [10, 20, 30]))?], options).await?;
+    /// let taken = table.take_ids(&[2, 7, 0], &["_rowid", "frame"]).await?;
+    /// assert_eq!(taken, record_batch!(("_rowid", UInt64, [2, 0]), ("frame", Int32, [30, 10]))?);
+    /// # Ok(()) }
+    /// ```
+    pub async fn take_ids<C: AsRef<str>>(&self, ids: &[u64], columns: &[C]) -> Result<RecordBatch> {
+        let columns = columns.iter().map(|column| column.as_ref().to_string()).collect::<Vec<_>>();
+        Ok(self.table.take_ids(ids, Some(&columns), false).await?)
+    }
+
     /// The table below.
     pub const fn table(&self) -> &Table {
         &self.table

@@ -17,7 +17,8 @@ impl Scan {
         Self { table, options: ScanOptions::default() }
     }
 
-    /// Reads the fields at these dotted paths, in this order. An error if one is unknown.
+    /// Reads the fields at these dotted paths, in this order. An error if one is unknown. What is known of rows without being
+    /// stored goes by name, too: see [`RowColumn`](lance_table::RowColumn).
     pub fn columns<C: AsRef<str>>(mut self, columns: impl IntoIterator<Item = C>) -> Result<Self> {
         let columns = columns.into_iter().map(|column| column.as_ref().to_string()).collect::<Vec<_>>();
         self.options.columns = Some(columns);

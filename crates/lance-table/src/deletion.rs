@@ -290,6 +290,13 @@ impl LiveRows {
         let offset = range.start + (position - self.before.get(index)?);
         (offset < range.end).then_some(offset)
     }
+
+    /// The position of the row at the physical `offset`; none if it is deleted.
+    pub(crate) fn position(&self, offset: u64) -> Option<u64> {
+        let index = self.rows.ranges().partition_point(|range| range.start <= offset).checked_sub(1)?;
+        let range = self.rows.ranges().get(index).filter(|range| offset < range.end)?;
+        Some(self.before.get(index)? + (offset - range.start))
+    }
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use lance_footer::Rows;
 
-use crate::projection::{Projection, ROW_ID};
+use crate::projection::Projection;
 use crate::scan::scan_rows;
 use crate::table::Shared;
 use crate::{Bound, Expr, Result, ScanOptions, Table, TableError};
@@ -50,18 +50,11 @@ impl Table {
 }
 
 impl Filter {
-    /// `expr`, which may also name the column [`ROW_ID`].
+    /// `expr`, which may also name a [`RowColumn`](crate::RowColumn).
     pub(crate) fn new(shared: &Shared, expr: &Expr) -> Result<Self> {
-        let all = Projection::new(&shared.schema, None, true)?;
-        let bound = expr.bind(all.arrow_schema())?;
+        let bound = expr.bind(Projection::with_row_columns(&shared.schema).arrow_schema())?;
         bound.check_condition()?;
-        let has_own = shared.schema.fields.iter().any(|field| field.name == ROW_ID);
-        let is_id = |column: &String| !has_own && column == ROW_ID;
-        let with_row_id = bound.columns().iter().any(is_id);
-        let project = |mut columns: Vec<String>| {
-            columns.retain(|column| !is_id(column));
-            Projection::new(&shared.schema, Some(&columns), with_row_id)
-        };
+        let project = |columns: Vec<String>| Projection::new(&shared.schema, Some(&columns), false);
         // Some fields can be read only with all that is beside them.
         let projection = project(bound.columns()).or_else(|_| project(bound.outer_columns()))?;
         Ok(Self { bound, projection })
@@ -89,7 +82,9 @@ pub(crate) fn passing(
             let (shared, filter, options) = &*common;
             let Some(fragment) = shared.slots.get(slot) else { return Ok(stream::empty().boxed()) };
             let rows = fragment.live(&shared.places).await?.rows().clone();
-            let batches = scan_rows(shared, &filter.projection, options, fragment, rows.clone()).await?;
+            let before = shared.before.get(slot).copied().unwrap_or(0);
+            let batches =
+                scan_rows(shared, &filter.projection, options, fragment, rows.clone(), before).await?;
             let state = Search { common: Arc::clone(&common), slot, batches, rows, looked_at: 0, enough };
             let mut passing = stream::try_unfold(state, Search::next).boxed();
             // The first are found here, so that several fragments are searched at the same time.

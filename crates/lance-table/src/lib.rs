@@ -27,6 +27,7 @@ mod error;
 mod expr;
 mod filter;
 mod fragment;
+mod known;
 mod manifest;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod operation;
@@ -36,6 +37,7 @@ pub mod proto;
 mod refs;
 mod restore;
 mod row_ids;
+mod row_versions;
 mod scan;
 mod slot;
 mod table;
@@ -51,8 +53,8 @@ pub use compact::{
 pub use error::{Result, TableError};
 pub use expr::{Bound, Expr};
 pub use fragment::{DataFile, Fragment};
+pub use known::{ROW_ID, RowColumn};
 pub use manifest::{Manifest, Naming};
-pub use projection::ROW_ID;
 pub use refs::{At, Branch, Reference, Tag};
 pub use scan::ScanOptions;
 pub use table::{OpenOptions, Table, VersionInfo};

@@ -113,30 +113,8 @@ fn parse(bytes: &Bytes, rows: u64) -> Result<Vec<Run>> {
     Ok(runs.runs)
 }
 
-/// Checks the sequences that say which versions made and changed the rows of `fragment`, of a table of `version`.
-pub(crate) fn check_versions(fragment: &DataFragment, version: u64) -> Result<()> {
-    let created = match &fragment.created_at_version_sequence {
-        Some(CreatedAtVersionSequence::InlineCreatedAtVersions(bytes)) => Some(bytes),
-        _ => None,
-    };
-    let updated = match &fragment.last_updated_at_version_sequence {
-        Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(bytes)) => Some(bytes),
-        _ => None,
-    };
-    for (name, bytes) in [("created-at version", created), ("last-updated-at version", updated)] {
-        let Some(bytes) = bytes else { continue };
-        let fail = |reason: String| FormatError::corrupt(format!("{name} sequence"), reason);
-        let runs =
-            runs_of_versions(bytes, fragment.physical_rows).map_err(|error| fail(error.to_string()))?;
-        if let Some((_, newer)) = runs.iter().find(|(_, run)| *run > version) {
-            return Err(fail(format!("rows of version {newer} in version {version}")));
-        }
-    }
-    Ok(())
-}
-
 /// The runs of a stored sequence of versions of `rows` rows, as how many rows each has and which version.
-fn runs_of_versions(bytes: &Bytes, rows: u64) -> Result<Vec<(u64, u64)>> {
+pub(crate) fn runs_of_versions(bytes: &Bytes, rows: u64) -> Result<Vec<(u64, u64)>> {
     let fail = |reason: String| FormatError::corrupt("row version sequence", reason);
     let sequence =
         RowDatasetVersionSequence::decode(bytes.clone()).map_err(|error| fail(error.to_string()))?;
@@ -365,20 +343,6 @@ mod tests {
         let blank = DataFragment { id: 2, physical_rows: 5, ..Default::default() };
         let (first, second) = (0x2_0000_0000, 0x2_0000_0002);
         assert_eq!(RowIds::of(&blank).unwrap().ranges(&rows), [first..first + 1, second..second + 3]);
-    }
-
-    #[test]
-    fn versions_of_rows_must_fit() {
-        let mut fragments = [DataFragment { physical_rows: 3, ..Default::default() }];
-        assign(&mut fragments, 10, 4).unwrap();
-        let [mut fragment] = fragments;
-        check_versions(&fragment, 4).unwrap();
-        let error = check_versions(&fragment, 3).unwrap_err().to_string();
-        assert!(error.contains("created-at") && error.contains("version 4 in version 3"), "{error}");
-        fragment.physical_rows = 4;
-        let error = check_versions(&fragment, 4).unwrap_err().to_string();
-        assert!(error.contains("3 versions for 4 rows"), "{error}");
-        check_versions(&DataFragment::default(), 1).unwrap();
     }
 
     #[test]

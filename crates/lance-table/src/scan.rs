@@ -11,8 +11,8 @@ use lance_file::{BatchStream, Schema};
 use lance_footer::{FormatError, Rows};
 
 use crate::filter::{Filter, Passing, passing};
+use crate::known::Known;
 use crate::projection::Projection;
-use crate::row_ids::RowIds;
 use crate::slot::Slot;
 use crate::table::Shared;
 use crate::{Expr, Fragment, Result, Table, TableError};
@@ -76,6 +76,7 @@ impl Table {
             async move {
                 let (shared, projection, options) = &*common;
                 let piece = piece?;
+                let before = shared.before.get(piece.slot()).copied().unwrap_or(0);
                 let Some(slot) = shared.slots.get(piece.slot()) else { return Ok(stream::empty().boxed()) };
                 let rows = match piece {
                     Piece::These { rows, .. } => rows,
@@ -83,7 +84,7 @@ impl Table {
                         slot.live(&shared.places).await?.rows().select(positions)
                     }
                 };
-                scan_rows(shared, projection, options, slot, rows).await
+                scan_rows(shared, projection, options, slot, rows, before).await
             }
         });
         Ok(streams.buffered(ahead).try_flatten().boxed())
@@ -105,7 +106,7 @@ impl Table {
                 let (shared, projection, options) = &*common;
                 let slot = Slot::new(fragment, shared.options);
                 let rows = slot.live(&shared.places).await?.rows().clone();
-                scan_rows(shared, projection, options, &slot, rows).await
+                scan_rows(shared, projection, options, &slot, rows, 0).await
             }
         });
         Ok(stream::iter(fragments).buffered(ahead).try_flatten().boxed())
@@ -187,11 +188,9 @@ pub(crate) async fn scan_rows(
     options: &ScanOptions,
     slot: &Slot,
     rows: Rows,
+    before: u64,
 ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
-    let ids = match projection.with_row_id {
-        true => Some(slot.row_ids(&shared.places)?),
-        false => None,
-    };
+    let known = projection.known(slot, &shared.places, before).await?;
     let parts = slot.parts(&shared.places, &shared.schema, &projection.schema).await?;
     let mut streams = Vec::with_capacity(parts.len());
     for part in parts {
@@ -211,7 +210,7 @@ pub(crate) async fn scan_rows(
         done: 0,
         batch_rows: u64::from(options.batch_rows.max(1)),
         projection: projection.clone(),
-        ids,
+        known,
         location: shared.places.root().location(&format!("fragment {}", slot.fragment().id())),
     };
     let mut batches = stream::try_unfold(scan, SlotScan::next).boxed();
@@ -229,7 +228,7 @@ struct SlotScan {
     left: u64,
     batch_rows: u64,
     projection: Projection,
-    ids: Option<Arc<RowIds>>,
+    known: Vec<Known>,
     location: String,
 }
 
@@ -256,8 +255,11 @@ impl SlotScan {
         let parts = parts.collect::<Vec<_>>();
 
         let window = self.done..self.done + count;
-        let ids = self.ids.as_ref().map(|ids| ids.at(self.rows.select(window).iter()));
-        let columns = self.projection.columns(&parts, len, ids, &self.location)?;
+        let offsets = match self.known.is_empty() {
+            true => vec![],
+            false => self.rows.select(window).iter().collect::<Vec<_>>(),
+        };
+        let columns = self.projection.columns(&parts, len, &offsets, &self.known, &self.location)?;
         let batch = self.projection.batch(columns, len)?;
         self.done += count;
         self.left -= count;

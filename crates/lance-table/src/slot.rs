@@ -9,8 +9,10 @@ use lance_io::IoError;
 use tokio::sync::OnceCell;
 
 use crate::deletion::{self, LiveRows};
+use crate::known::{Known, RowColumn};
 use crate::place::Places;
 use crate::row_ids::RowIds;
+use crate::row_versions::RowVersions;
 use crate::{Fragment, Result, TableError};
 
 /// A fragment, and what was read of it so far.
@@ -67,6 +69,25 @@ impl Slot {
             TableError::format(places.root().location(&format!("fragment {}", self.fragment.id())), error)
         })?;
         Ok(Arc::clone(self.ids.get_or_init(|| Arc::new(ids))))
+    }
+
+    /// What `column` needs; `before` live rows are in the fragments before this one.
+    pub(crate) async fn known(&self, places: &Places, column: RowColumn, before: u64) -> Result<Known> {
+        let message = &self.fragment.message;
+        let versions = |versions: lance_footer::Result<RowVersions>| match versions {
+            Ok(versions) => Ok(Known::Versions(Arc::new(versions))),
+            Err(error) => {
+                let place = places.root().location(&format!("fragment {}", self.fragment.id()));
+                Err(TableError::format(place, error))
+            }
+        };
+        match column {
+            RowColumn::Id => Ok(Known::Ids(self.row_ids(places)?)),
+            RowColumn::Address => Ok(Known::Ids(Arc::new(RowIds::Address { fragment: self.fragment.id() }))),
+            RowColumn::Offset => Ok(Known::Live(self.live(places).await?, before)),
+            RowColumn::CreatedAt => versions(RowVersions::created(message)),
+            RowColumn::UpdatedAt => versions(RowVersions::updated(message)),
+        }
     }
 
     /// The files that store something of `projection`, which is made from `schema`, that of the table.

@@ -7,11 +7,13 @@ use futures::{StreamExt, TryStreamExt, stream};
 use lance_file::{Batches, DecodeBudget, FileReader, Schema};
 use lance_footer::{FormatError, Version};
 use lance_io::Store;
+use tokio::sync::OnceCell;
 
 use crate::manifest::flags;
 use crate::manifest::latest::{self, Found};
 use crate::place::Places;
 use crate::slot::Slot;
+use crate::take::IdIndex;
 use crate::write::{self, WriteOptions};
 use crate::{Fragment, Manifest, Result, TableError, commit};
 
@@ -57,6 +59,8 @@ pub(crate) struct Shared {
     /// For each slot, how many live rows come before it.
     pub(crate) before: Vec<u64>,
     pub(crate) rows: u64,
+    /// Where rows with stable ids are, once that was needed.
+    pub(crate) ids: OnceCell<Arc<IdIndex>>,
     pub(crate) options: OpenOptions,
 }
 
@@ -150,7 +154,9 @@ impl Table {
         let arrow_schema = Arc::new(schema.to_arrow());
         let slots = fragments.iter().cloned();
         let slots = slots.map(|fragment| Slot::new(fragment, options)).collect();
-        let shared = Shared { places, found, schema, arrow_schema, fragments, slots, before, rows, options };
+        let ids = OnceCell::new();
+        let shared =
+            Shared { places, found, schema, arrow_schema, fragments, slots, before, rows, ids, options };
         Ok(Self { shared: Arc::new(shared) })
     }
 

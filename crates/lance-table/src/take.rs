@@ -10,11 +10,15 @@ use lance_file::{FileError, Taken};
 use lance_footer::FormatError;
 use lance_io::drive_many;
 
+use crate::known::Known;
 use crate::projection::Projection;
-use crate::row_ids::RowIds;
 use crate::slot::Part;
 use crate::table::{CONCURRENT, Shared};
 use crate::{Result, Table, TableError};
+
+mod ids;
+
+pub(crate) use ids::IdIndex;
 
 /// Above so many bytes, decoding is worth the way to another thread.
 const INLINE_BYTES: u64 = 64 * 1024;
@@ -88,7 +92,7 @@ struct Prepared {
     offsets: Vec<u64>,
     places: Vec<usize>,
     parts: Vec<Part>,
-    ids: Option<Arc<RowIds>>,
+    known: Vec<Known>,
 }
 
 impl Shared {
@@ -126,12 +130,10 @@ impl Group {
             let reason = format!("fragment {} has fewer rows than it says", slot.fragment().id());
             TableError::format(&shared.found.location, FormatError::corrupt("manifest", reason))
         })?;
-        let ids = match projection.with_row_id {
-            true => Some(slot.row_ids(&shared.places)?),
-            false => None,
-        };
+        let before = shared.before.get(self.slot).copied().unwrap_or(0);
+        let known = projection.known(slot, &shared.places, before).await?;
         let parts = slot.parts(&shared.places, &shared.schema, &projection.schema).await?;
-        Ok(Prepared { offsets, places: self.places, parts, ids })
+        Ok(Prepared { offsets, places: self.places, parts, known })
     }
 }
 
@@ -149,8 +151,13 @@ fn combine(
         let batches = batches.by_ref().take(group.parts.len()).collect::<Vec<_>>();
         let parts = group.parts.iter().zip(&batches).map(|(part, batch)| (&part.schema, batch.columns()));
         let parts = parts.collect::<Vec<_>>();
-        let ids = group.ids.as_ref().map(|ids| ids.at(group.offsets.iter().copied()));
-        pieces.push(projection.columns(&parts, group.offsets.len(), ids, location)?);
+        pieces.push(projection.columns(
+            &parts,
+            group.offsets.len(),
+            &group.offsets,
+            &group.known,
+            location,
+        )?);
     }
     match <[Vec<ArrayRef>; 1]>::try_from(pieces) {
         // All rows are from one fragment, which kept the order.

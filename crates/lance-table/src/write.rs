@@ -49,6 +49,9 @@ pub struct WriteOptions {
     pub compression: Option<Compression>,
     /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`].
     pub checksums: bool,
+    /// Whether the rows of a new table keep their ids when they are updated or compacted. A table that is there keeps what
+    /// it has.
+    pub stable_row_ids: bool,
     /// How the new version is committed.
     pub commit: CommitOptions,
 }
@@ -64,6 +67,7 @@ impl Default for WriteOptions {
             page_bytes: lance_file::WriteOptions::default().page_bytes,
             compression: None,
             checksums: false,
+            stable_row_ids: false,
             commit: CommitOptions::default(),
         }
     }
@@ -93,7 +97,16 @@ pub(crate) async fn write(
     let written = fragments.write_all(batches).await;
     let (names, done) = (fragments.paths(), fragments.done);
     match written {
-        Ok(()) => commit(store, read_version, target.into_operation(done), &options.commit, names).await,
+        Ok(()) => {
+            commit(
+                store,
+                read_version,
+                target.into_operation(done, options.stable_row_ids),
+                &options.commit,
+                names,
+            )
+            .await
+        }
         Err(error) => {
             abandon(store, names, &error).await;
             Err(error)
@@ -132,7 +145,7 @@ impl Target {
         Ok(Self { schema, version, append: true })
     }
 
-    fn into_operation(self, fragments: Vec<DataFragment>) -> Operation {
+    fn into_operation(self, fragments: Vec<DataFragment>, stable_row_ids: bool) -> Operation {
         if self.append {
             return Operation::Append(Append { fragments });
         }
@@ -141,6 +154,7 @@ impl Target {
             fields: self.schema.to_proto(),
             schema_metadata: self.schema.metadata_to_proto(),
             version: self.version,
+            stable_row_ids,
         })
     }
 }

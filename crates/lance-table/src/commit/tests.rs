@@ -41,6 +41,7 @@ fn create() -> Operation {
         fields: vec![field],
         schema_metadata: Default::default(),
         version: Version::V2_2,
+        stable_row_ids: false,
     })
 }
 

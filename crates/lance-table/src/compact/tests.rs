@@ -189,7 +189,7 @@ async fn stable_row_ids_stay() {
     let covered = RoaringBitmap::deserialize_from(&covered[..]).unwrap();
     assert_eq!(covered.iter().collect::<Vec<_>>(), [4]);
     for fragment in done.table.fragments() {
-        crate::row_ids::check_versions(&fragment.message, 2).unwrap();
+        crate::row_versions::check(&fragment.message, 2).unwrap();
     }
 }
 

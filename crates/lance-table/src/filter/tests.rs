@@ -80,6 +80,10 @@ async fn columns_are_those_that_were_asked_for() {
     assert_eq!(scan(&table, no_columns).await.iter().map(RecordBatch::num_rows).sum::<usize>(), 10);
     let all = scan(&table, options("i = 7")).await;
     assert_eq!((all[0].schema(), all[0].num_rows()), (table.arrow_schema(), 1));
+    let by_place = scan(&table, options("_rowaddr = 3 OR _rowoffset = 10")).await;
+    assert_eq!(by_place.iter().map(RecordBatch::num_rows).sum::<usize>(), 2);
+    let old = scan(&table, options("_row_created_at_version > 1")).await;
+    assert!(old.is_empty());
     let by_id = scan(&table, options("_rowid IN (3, 4294967297)")).await;
     assert_eq!(ints(&by_id, "i"), [3, 21]);
 }

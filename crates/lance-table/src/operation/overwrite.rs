@@ -21,6 +21,8 @@ pub(crate) struct Overwrite {
     pub(crate) schema_metadata: BTreeMap<String, Bytes>,
     /// Of the new data files.
     pub(crate) version: Version,
+    /// Whether the rows of a new table get ids that they keep.
+    pub(crate) stable_row_ids: bool,
 }
 
 impl Overwrite {
@@ -43,8 +45,13 @@ impl Overwrite {
         message.data_format =
             Some(DataStorageFormat { file_format: "lance".into(), version: self.version.to_string() });
         next.indices.clear();
+        let mut words = flags_of(previous);
+        if previous.is_none() && self.stable_row_ids {
+            words = (flags::STABLE_ROW_IDS, flags::STABLE_ROW_IDS);
+            (next.message.reader_feature_flags, next.message.writer_feature_flags) = words;
+        }
         add_fragments(&mut next, self.fragments.clone())?;
-        finish(next, flags_of(previous))
+        finish(next, words)
     }
 
     /// What was there is replaced anyway, but for what another overwrite put there.

@@ -34,7 +34,14 @@ fn overwrite(fragments: Vec<DataFragment>) -> Operation {
         fields: vec![field],
         schema_metadata: BTreeMap::new(),
         version: Version::V2_2,
+        stable_row_ids: false,
     })
+}
+
+/// A table without rows.
+fn with_stable_row_ids() -> Manifest {
+    let Operation::Overwrite(create) = overwrite(vec![]) else { panic!("no overwrite") };
+    Overwrite { stable_row_ids: true, ..create }.apply(None, now()).unwrap()
 }
 
 fn append(fragments: Vec<DataFragment>) -> Operation {
@@ -95,9 +102,7 @@ fn overwriting_keeps_the_history() {
 
 #[test]
 fn stable_row_ids_go_on() {
-    let mut first = overwrite(vec![]).apply(None, now()).unwrap();
-    first.message.reader_feature_flags |= flags::STABLE_ROW_IDS;
-    first.message.writer_feature_flags |= flags::STABLE_ROW_IDS;
+    let first = with_stable_row_ids();
     let second = append(vec![fragment(3), fragment(2)]).apply(Some(&first), now()).unwrap();
     assert_eq!(second.message.next_row_id, 5);
     assert!(second.has_stable_row_ids());
@@ -168,9 +173,7 @@ fn updated_rows_stand_in_new_fragments() {
     assert_eq!((ids(&second), second.rows()), (vec![0, 1, 2], 6));
 
     // With stable row ids the new fragment keeps the id that it has, and only new rows get one.
-    let mut first = overwrite(vec![]).apply(None, now()).unwrap();
-    first.message.reader_feature_flags |= flags::STABLE_ROW_IDS;
-    first.message.writer_feature_flags |= flags::STABLE_ROW_IDS;
+    let first = with_stable_row_ids();
     let first = append(vec![fragment(3)]).apply(Some(&first), now()).unwrap();
     let mut kept = fragment(3);
     row_ids::assign(std::slice::from_mut(&mut kept), 0, 1).unwrap();

@@ -225,7 +225,8 @@ fn bitmap_of(start: u64, ranges: &[Range<u64>]) -> Bytes {
 #[expect(clippy::single_range_in_vec_init, reason = "ranges of values are meant")]
 mod tests {
     use super::*;
-    use crate::row_ids::{assign, check_versions, set_updated};
+    use crate::row_ids::{assign, set_updated};
+    use crate::row_versions::check as check_versions;
     use proptest::prelude::*;
 
     fn of(rows: u64, ranges: &[Range<u64>]) -> DataFragment {

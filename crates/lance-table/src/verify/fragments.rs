@@ -13,7 +13,8 @@ use crate::fragment::DataFile;
 use crate::manifest::latest::Found;
 use crate::place::Places;
 use crate::proto;
-use crate::row_ids::{self, RowIds};
+use crate::row_ids::RowIds;
+use crate::row_versions;
 use crate::{DecodeBudget, Fragment, TableError};
 
 /// Reads everything of all fragments.
@@ -154,7 +155,7 @@ impl Reader<'_, '_> {
             }
             Err(error) => self.report.format(&self.found.location, &place(error)),
         }
-        if let Err(error) = row_ids::check_versions(self.fragment, message.version) {
+        if let Err(error) = row_versions::check(self.fragment, message.version) {
             self.report.format(&self.found.location, &place(error));
         }
     }
