@@ -18,13 +18,14 @@ use arrow_schema::SchemaRef;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
 use demilance::DecodeBudget;
+use demilance::Expr;
 use futures::StreamExt;
 
 use read::{Reading, Selection};
 use rows::RowList;
 
 use crate::output::Output;
-use crate::{budget, quantity, retype, zones};
+use crate::{budget, retype, zones};
 
 /// Rows of a table on a terminal when nothing else is said.
 const TABLE_ROWS: u64 = 100;
@@ -45,9 +46,16 @@ Of a table, columns of blobs show where the values are; of one file, the values.
 Few bytes may stand for very many. A row that takes more memory than --decode-budget is an error, which keeps
 hostile files from taking all there is; raise it for a file that you trust.
 
+Filters (EXPR) are conditions over columns, whether these are shown or not; --offset and --limit count the rows
+that pass. Columns are written a, a.b or `with space`, texts 'so' or \"so\". There are
+  = <> < <= > >=   IS NULL   IN (1, 2)   BETWEEN 1 AND 2   LIKE 'a%'   ILIKE   NOT AND OR   CASE WHEN … END
+  + - * / % ||   CAST(a AS INT)   DATE '2026-01-31'   TIMESTAMP '2026-01-31 12:30:00'   X'00FF'   true   NULL
+  abs length lower upper trim starts_with ends_with contains array_length isnan coalesce year month day hour …
+
 Examples:
   demilance cat robot.lance
   demilance cat robot.lance --rows 3,10-20,5 --columns observation.state,action
+  demilance cat robot.lance --where \"label = 'grasp' AND reward > 0.5\" --columns frame,label
   demilance cat robot.lance --limit 1000 --offset 5000 --format csv | head
   demilance cat robot.lance --version 2 -o old.parquet
   demilance cat robot.lance --verify-checksums --format arrow -o checked.arrow
@@ -65,6 +73,9 @@ pub(crate) struct Arguments {
     /// Rows to read, counted from 0, in this order; both ends of a range are included
     #[arg(long, value_name = "3,10-20,5")]
     rows: Option<RowList>,
+    /// Leave out rows for which EXPR is not true: see below
+    #[arg(long = "where", value_name = "EXPR", conflicts_with = "rows")]
+    filter: Option<Expr>,
     /// Stop after N rows
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
@@ -131,6 +142,7 @@ async fn cat(arguments: Arguments) -> Result<()> {
         path: &arguments.path,
         columns: arguments.columns.as_deref(),
         rows: arguments.rows.as_ref(),
+        filter: arguments.filter.as_ref(),
         offset: arguments.offset,
         limit,
         version: arguments.version,
@@ -143,7 +155,7 @@ async fn cat(arguments: Arguments) -> Result<()> {
     let terminal = (output.is_none() && arguments.columns.is_none()).then(console::Term::stdout);
     let width = terminal.and_then(|terminal| terminal.size_checked()).map(|(_, width)| usize::from(width));
     let (out, ending) = Output::open(output)?;
-    let left = reading.left;
+    let left = reading.left.clone();
     let written = output.map_or_else(|| "output".to_string(), |path| path.display().to_string());
     let sink = |schema: &SchemaRef| format.sink(out, schema, width);
     match print(reading, format, sink, &arguments.path, &written).await {
@@ -151,8 +163,8 @@ async fn cat(arguments: Arguments) -> Result<()> {
         result => result?,
     }
     ending.publish()?;
-    if capped && left > 0 {
-        crate::print(&format!("… {} (--limit N shows more)\n", quantity::of(left, "more row")))?;
+    if capped && let Some(left) = left.text().await? {
+        crate::print(&format!("… {left} (--limit N shows more)\n"))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod budget;
 mod cat;
+mod count;
 mod demo;
 mod failure;
 mod import;
@@ -26,6 +27,7 @@ const AFTER_HELP: &str = "\
 Examples:
   demilance import episodes/ robot.lance       every Parquet, Arrow, CSV or JSON file below episodes/
   demilance cat robot.lance --rows 0,7,100-109
+  demilance cat robot.lance --where \"label = 'grasp' AND pose.x > 0.5\"
   demilance info robot.lance
   demilance verify robot.lance                 read everything, and say what is wrong
   demilance demo                               write and read robot episodes, and see what it costs
@@ -46,6 +48,8 @@ enum Command {
     Import(import::Arguments),
     /// Print rows of a table or of one file.
     Cat(cat::Arguments),
+    /// Count the rows of a table, or those that pass a filter.
+    Count(count::Arguments),
     /// Say what a table or a file holds and how it is stored.
     Info(info::Arguments),
     /// Show the physical map of one file: every region and page.
@@ -82,6 +86,7 @@ fn run(command: Command) -> Result<bool> {
         match command {
             Command::Import(arguments) => import::run(arguments).await,
             Command::Cat(arguments) => cat::run(arguments).await,
+            Command::Count(arguments) => count::run(arguments).await,
             Command::Info(arguments) => info::run(arguments).await,
             Command::Inspect(arguments) => inspect::run(arguments).await,
             Command::Rows(arguments) => rows::run(&arguments),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use demilance::DecodeBudget;
 use demilance::file::{FileReader, OpenOptions as FileOptions, Schema};
 use demilance::footer::Rows;
-use demilance::table::{OpenOptions as TableOptions, Table};
+use demilance::table::{OpenOptions as TableOptions, ScanOptions, Table};
+use demilance::{DecodeBudget, Expr};
 use futures::stream::BoxStream;
 use futures::{StreamExt, TryStreamExt, stream};
 
@@ -25,6 +25,7 @@ pub(super) struct Selection<'a> {
     pub(super) path: &'a str,
     pub(super) columns: Option<&'a [String]>,
     pub(super) rows: Option<&'a RowList>,
+    pub(super) filter: Option<&'a Expr>,
     pub(super) offset: u64,
     pub(super) limit: Option<u64>,
     pub(super) version: Option<u64>,
@@ -37,8 +38,17 @@ pub(super) struct Selection<'a> {
 pub(super) struct Reading {
     pub(super) schema: SchemaRef,
     pub(super) batches: BoxStream<'static, Result<RecordBatch>>,
-    /// How many more rows the limit left out.
-    pub(super) left: u64,
+    /// What the limit left out.
+    pub(super) left: Left,
+}
+
+/// What a limit left out.
+#[derive(Debug, Clone)]
+pub(super) enum Left {
+    /// So many rows.
+    Rows(u64),
+    /// What else passes a filter, which is found by this scan.
+    Passing(Table, ScanOptions),
 }
 
 /// Which rows, once it is known how many there are.
@@ -68,6 +78,9 @@ impl Reading {
                 if selection.with_row_id {
                     bail!("{path}: is one file, only tables have row ids");
                 }
+                if selection.filter.is_some() {
+                    bail!("{path}: is one file, only tables can be filtered");
+                }
                 let options = FileOptions { verify_checksums, budget, ..Default::default() };
                 let file = FileReader::open_with(source, options).await?;
                 Self::of_file(file, selection).await.with_context(|| selection.path.to_string())
@@ -76,20 +89,24 @@ impl Reading {
     }
 
     async fn of_table(table: Table, selection: &Selection<'_>) -> Result<Self> {
-        let (which, left) = which(selection, table.rows())?;
         let columns = selection.columns.map(<[String]>::to_vec);
         let with_row_id = selection.with_row_id;
         // No rows have the schema of all rows.
         let schema = table.take(&[], columns.as_deref(), with_row_id).await?.schema();
+        if let Some(filter) = selection.filter {
+            let (offset, limit) = (selection.offset, selection.limit);
+            let filter = Some(filter.clone());
+            let options = ScanOptions { columns, filter, offset, limit, with_row_id, ..Default::default() };
+            let batches = table.scan(options.clone())?.err_into().boxed();
+            let offset = offset.saturating_add(limit.unwrap_or(u64::MAX));
+            let rest = ScanOptions { columns: Some(vec![]), offset, limit: Some(1), ..options };
+            return Ok(Self { schema, batches, left: Left::Passing(table, rest) });
+        }
+        let (which, left) = which(selection, table.rows())?;
         let batches = match which {
             Which::Window { offset, limit } => {
-                let options = demilance::table::ScanOptions {
-                    columns,
-                    offset,
-                    limit: Some(limit),
-                    with_row_id,
-                    ..Default::default()
-                };
+                let options =
+                    ScanOptions { columns, offset, limit: Some(limit), with_row_id, ..Default::default() };
                 table.scan(options)?.err_into().boxed()
             }
             Which::List(rows) => {
@@ -102,7 +119,7 @@ impl Reading {
                     .boxed()
             }
         };
-        Ok(Self { schema, batches, left })
+        Ok(Self { schema, batches, left: Left::Rows(left) })
     }
 
     async fn of_file(file: FileReader, selection: &Selection<'_>) -> Result<Self> {
@@ -124,7 +141,21 @@ impl Reading {
                     .boxed()
             }
         };
-        Ok(Self { schema, batches, left })
+        Ok(Self { schema, batches, left: Left::Rows(left) })
+    }
+}
+
+impl Left {
+    /// What is left, for people; nothing if nothing is.
+    pub(super) async fn text(self) -> Result<Option<String>> {
+        match self {
+            Self::Rows(0) => Ok(None),
+            Self::Rows(rows) => Ok(Some(quantity::of(rows, "more row"))),
+            Self::Passing(table, rest) => {
+                let more = table.scan(rest)?.try_next().await?;
+                Ok(more.map(|_| "more rows".to_string()))
+            }
+        }
     }
 }
 
@@ -179,6 +210,7 @@ mod tests {
             path: "t",
             columns: None,
             rows,
+            filter: None,
             offset,
             limit,
             version: None,

@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_truncation)]
 
 mod cat;
+mod count;
 mod demo;
 mod import;
 mod inspect;
