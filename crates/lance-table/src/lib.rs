@@ -16,6 +16,7 @@
 #![cfg_attr(test, allow(clippy::cast_possible_truncation, clippy::unwrap_used, clippy::panic))]
 
 mod assemble;
+mod changes;
 mod columns;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod commit;
@@ -43,8 +44,10 @@ mod slot;
 mod table;
 mod take;
 pub mod verify;
+mod versions;
 mod write;
 
+pub use changes::{Changes, FileKind, TableFile, Total};
 pub use columns::{ColumnOptions, ConfigChange, Misfits, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{
@@ -57,7 +60,8 @@ pub use known::{ROW_ID, RowColumn};
 pub use manifest::{Manifest, Naming};
 pub use refs::{At, Branch, Reference, Tag};
 pub use scan::ScanOptions;
-pub use table::{OpenOptions, Table, VersionInfo};
+pub use table::{OpenOptions, Table};
+pub use versions::VersionInfo;
 pub use write::{WriteMode, WriteOptions};
 
 #[doc(no_inline)]

@@ -1,9 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use arrow_schema::SchemaRef;
-use futures::{StreamExt, TryStreamExt, stream};
 use lance_file::{Batches, DecodeBudget, FileReader, Schema};
 use lance_footer::{FormatError, Version};
 use lance_io::Store;
@@ -75,20 +73,6 @@ pub struct OpenOptions {
     /// How much memory decoding may take, whatever the files say: see [`lance_file::OpenOptions::budget`]. Each data file
     /// has lookup tables of its own.
     pub budget: DecodeBudget,
-}
-
-/// A line of a table's history.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct VersionInfo {
-    /// Its number.
-    pub version: u64,
-    /// When it was committed.
-    pub timestamp: SystemTime,
-    /// How many fragments it has.
-    pub fragments: usize,
-    /// How many rows it has, less those that were deleted; as far as the manifest knows.
-    pub rows: u64,
 }
 
 impl Table {
@@ -214,21 +198,6 @@ impl Table {
     /// Where the table is.
     pub fn store(&self) -> &Store {
         self.shared.places.root()
-    }
-
-    /// All versions that there are now, oldest first; also those that came after this one.
-    pub async fn versions(&self) -> Result<Vec<VersionInfo>> {
-        let Some((versions, naming)) = latest::list(self.store()).await? else { return Ok(vec![]) };
-        let infos = versions.into_iter().map(|version| async move {
-            let manifest = latest::read(self.store(), version, naming).await?.manifest;
-            Ok::<_, TableError>(VersionInfo {
-                version,
-                timestamp: manifest.timestamp(),
-                fragments: manifest.message.fragments.len(),
-                rows: manifest.rows(),
-            })
-        });
-        stream::iter(infos).buffered(CONCURRENT).try_collect().await
     }
 }
 

@@ -12,6 +12,8 @@ use lance_io::IoError;
 use proptest::prelude::*;
 use roaring::RoaringBitmap;
 
+use futures::TryStreamExt;
+
 use super::*;
 use crate::proto::deletion_file::DeletionFileType;
 use crate::proto::{self, BasePath, DataFile, DeletionFile};
