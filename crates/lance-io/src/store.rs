@@ -10,6 +10,7 @@ mod url;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
@@ -73,6 +74,8 @@ pub struct Listed {
     pub size: u64,
     /// Whether it is a directory.
     pub is_dir: bool,
+    /// When the file was written last, by the clock of the store; none for a directory, and where it is not known.
+    pub modified: Option<SystemTime>,
 }
 
 impl Store {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::cast_possible_truncation)]
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use lance_footer::{Ask, Extent};
@@ -87,6 +88,20 @@ async fn directories_are_removed_whole() {
         assert_eq!(store.read_all("ab").await.unwrap(), "x");
         assert!(counted.delete_all("../x").await.is_err());
         assert_eq!((counts.deletes(), counts.writes()), (2, 0));
+    }
+}
+
+#[tokio::test]
+async fn files_are_listed_with_their_times() {
+    for (store, _kept) in stores() {
+        // Clocks of file systems are coarse.
+        let (from, coarse) = (SystemTime::now(), Duration::from_secs(2));
+        store.put("a.txt", "one".into()).await.unwrap();
+        store.put("b/c.txt", "two".into()).await.unwrap();
+        let listed = store.list("").await.unwrap();
+        let (file, dir) = (listed[0].modified.unwrap(), &listed[1]);
+        assert!(file + coarse >= from && file <= SystemTime::now() + coarse, "{file:?}");
+        assert_eq!((dir.is_dir, dir.modified), (true, None));
     }
 }
 

@@ -144,7 +144,10 @@ fn entries(dir: &Path) -> io::Result<Vec<Listed>> {
         let Ok(metadata) = fs::metadata(entry.path()) else { continue };
         let is_dir = metadata.is_dir();
         let name = entry.file_name().to_string_lossy().into_owned();
-        listed.push(Listed { name, size: if is_dir { 0 } else { metadata.len() }, is_dir });
+        listed.push(match is_dir {
+            true => Listed { name, size: 0, is_dir, modified: None },
+            false => Listed { name, size: metadata.len(), is_dir, modified: metadata.modified().ok() },
+        });
     }
     Ok(listed)
 }

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 
@@ -8,12 +9,24 @@ use crate::Listed;
 /// The files of a memory, by their full path. Clones are the same memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    files: Arc<Mutex<BTreeMap<String, Bytes>>>,
+    files: Arc<Mutex<BTreeMap<String, File>>>,
+}
+
+#[derive(Debug)]
+struct File {
+    bytes: Bytes,
+    modified: SystemTime,
+}
+
+impl File {
+    fn now(bytes: Bytes) -> Self {
+        Self { bytes, modified: SystemTime::now() }
+    }
 }
 
 impl Files {
     pub(crate) fn insert(&self, key: String, bytes: Bytes) {
-        self.lock().insert(key, bytes);
+        self.lock().insert(key, File::now(bytes));
     }
 
     /// Whether there was no file at `key`; only then it is there now.
@@ -21,13 +34,13 @@ impl Files {
         let mut files = self.lock();
         let absent = !files.contains_key(&key);
         if absent {
-            files.insert(key, bytes);
+            files.insert(key, File::now(bytes));
         }
         absent
     }
 
     pub(super) fn get(&self, key: &str) -> Option<Bytes> {
-        self.lock().get(key).cloned()
+        self.lock().get(key).map(|file| file.bytes.clone())
     }
 
     pub(super) fn remove(&self, key: &str) {
@@ -43,15 +56,20 @@ impl Files {
     pub(super) fn list(&self, dir: &str) -> Vec<Listed> {
         let files = self.lock();
         let mut listed: Vec<Listed> = vec![];
-        for (path, bytes) in files.iter() {
+        for (path, file) in files.iter() {
             let below = match dir {
                 "" => Some(path.as_str()),
                 dir => path.strip_prefix(dir).and_then(|rest| rest.strip_prefix('/')),
             };
             let Some(below) = below else { continue };
             let entry = match below.split_once('/') {
-                None => Listed { name: below.into(), size: bytes.len() as u64, is_dir: false },
-                Some((name, _)) => Listed { name: name.into(), size: 0, is_dir: true },
+                None => Listed {
+                    name: below.into(),
+                    size: file.bytes.len() as u64,
+                    is_dir: false,
+                    modified: Some(file.modified),
+                },
+                Some((name, _)) => Listed { name: name.into(), size: 0, is_dir: true, modified: None },
             };
             // What a directory holds is together in the order of the map, but not always next to a file
             // whose name begins alike.
@@ -62,7 +80,7 @@ impl Files {
         listed
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Bytes>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, File>> {
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

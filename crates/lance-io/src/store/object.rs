@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::sync::OnceCell;
 
 use crate::error::Result;
@@ -77,10 +77,9 @@ impl Objects {
         };
         let named = |path: &Path| path.filename().unwrap_or_default().to_owned();
         let directories = found.common_prefixes.iter();
-        let directories = directories.map(|path| Listed { name: named(path), size: 0, is_dir: true });
-        let objects = found.objects.iter();
-        let objects =
-            objects.map(|meta| Listed { name: named(&meta.location), size: meta.size, is_dir: false });
+        let directory = |name| Listed { name, size: 0, is_dir: true, modified: None };
+        let directories = directories.map(|path| directory(named(path)));
+        let objects = found.objects.iter().map(|meta| file(named(&meta.location), meta));
         Ok(directories.chain(objects).collect())
     }
 
@@ -100,7 +99,7 @@ impl Objects {
             // What lies further below comes along.
             let mut parts = meta.location.prefix_match(&prefix).into_iter().flatten();
             if let (Some(name), None) = (parts.next(), parts.next()) {
-                listed.push(Listed { name: name.as_ref().into(), size: meta.size, is_dir: false });
+                listed.push(file(name.as_ref().into(), &meta));
             }
         }
         Ok((listed, seen < count))
@@ -126,4 +125,8 @@ impl Objects {
             Err(error) => Err(IoError::from_store(self.location(path), error)),
         }
     }
+}
+
+fn file(name: String, meta: &ObjectMeta) -> Listed {
+    Listed { name, size: meta.size, is_dir: false, modified: Some(meta.last_modified.into()) }
 }
