@@ -4,8 +4,8 @@ use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use lance_io::Store;
 use lance_table::{
-    At, Batches, CompactionOptions, DecodeBudget, Expr, Fragment, Manifest, OpenOptions, Reference, Table,
-    WriteMode, WriteOptions,
+    At, Batches, Cleanup, CleanupOptions, CompactionOptions, DecodeBudget, Expr, Fragment, Manifest,
+    OpenOptions, Reference, Table, WriteMode, WriteOptions,
 };
 
 use crate::{Result, Scan};
@@ -158,6 +158,29 @@ impl Dataset {
     pub async fn take_ids<C: AsRef<str>>(&self, ids: &[u64], columns: &[C]) -> Result<RecordBatch> {
         let columns = columns.iter().map(|column| column.as_ref().to_string()).collect::<Vec<_>>();
         Ok(self.table.take_ids(ids, Some(&columns), false).await?)
+    }
+
+    /// Removes old versions, the files that only they need, and files that no version needs: see [`Table::clean_up`].
+    /// Versions with tags and what branches need stay. [`Table::plan_cleanup`] says before what would go, and why.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use demilance::arrow::record_batch;
+    /// use demilance::{CleanupOptions, Dataset, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("robot.lance");
+    /// # let path = path.to_str().ok_or("path")?;
+    /// let rows = || record_batch!(("id", Int32, [1, 2, 3]));
+    /// let table = Dataset::write(path, vec![rows()?], WriteOptions::default()).await?;
+    /// let table = table.append(vec![rows()?]).await?;
+    /// let done = table.clean_up(&CleanupOptions { keep: Some(1), ..Default::default() }).await?;
+    /// // The first version had nothing of its own but its manifest and its transaction.
+    /// assert_eq!((done.plan.versions.len(), done.removed.files), (1, 2));
+    /// # Ok(()) }
+    /// ```
+    pub async fn clean_up(&self, options: &CleanupOptions) -> Result<Cleanup> {
+        Ok(self.table.clean_up(options).await?)
     }
 
     /// The table below.

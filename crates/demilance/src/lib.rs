@@ -40,8 +40,8 @@ pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
 #[doc(no_inline)]
 pub use lance_table::{
-    Branch, CompactionOptions, Compression, DecodeBudget, Expr, RowColumn, Tag, VersionInfo, WriteMode,
-    WriteOptions,
+    Branch, Cleanup, CleanupOptions, CompactionOptions, Compression, DecodeBudget, Expr, RowColumn, Tag,
+    VersionInfo, WriteMode, WriteOptions,
 };
 pub use rows::{RowOptions, TakenRows};
 pub use scan::Scan;

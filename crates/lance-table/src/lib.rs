@@ -17,6 +17,7 @@
 
 mod assemble;
 mod changes;
+mod cleanup;
 mod columns;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod commit;
@@ -48,6 +49,7 @@ mod versions;
 mod write;
 
 pub use changes::{Changes, FileKind, TableFile, Total};
+pub use cleanup::{Amount, Cleanup, CleanupOptions, CleanupPlan, HeldVersion, OldFile, OldVersion, Reason};
 pub use columns::{ColumnOptions, ConfigChange, Misfits, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{

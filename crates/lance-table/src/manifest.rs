@@ -15,6 +15,7 @@ use prost::Message;
 
 use crate::proto;
 
+pub(crate) mod files;
 pub(crate) mod flags;
 pub(crate) mod latest;
 pub(crate) mod names;

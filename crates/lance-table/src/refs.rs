@@ -25,6 +25,7 @@ mod name;
 mod tag;
 
 pub use branch::Branch;
+pub(crate) use name::DIRECTORIES;
 pub use tag::Tag;
 
 /// Which version of a table is meant. By default the latest one, outside of branches.
@@ -154,7 +155,7 @@ fn root(store: &Store, branch: Option<&str>) -> Store {
 }
 
 /// The directory of `branch`.
-fn tree(branch: &str) -> String {
+pub(crate) fn tree(branch: &str) -> String {
     format!("tree/{branch}")
 }
 

@@ -30,6 +30,12 @@ impl Naming {
     }
 }
 
+/// Whether a file name in `_versions` is that of the manifest of a version outside of the history.
+pub(crate) fn is_detached(name: &str) -> bool {
+    let number = name.strip_prefix('d').and_then(|rest| rest.strip_suffix(".manifest"));
+    number.is_some_and(|number| number.parse::<u64>().is_ok())
+}
+
 /// The version and naming that a file name in `_versions` stands for; none for detached versions and for
 /// names that are not of manifests.
 pub(crate) fn parse(name: &str) -> Option<(u64, Naming)> {
@@ -74,6 +80,7 @@ mod tests {
             ".manifest",
         ] {
             assert_eq!(parse(name), None, "{name}");
+            assert_eq!(is_detached(name), name.starts_with('d'), "{name}");
         }
     }
 }

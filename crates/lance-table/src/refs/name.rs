@@ -6,7 +6,7 @@ use crate::{Result, TableError};
 pub(super) const MAIN: &str = "main";
 
 /// Names that the directories of a table have.
-pub(super) const DIRECTORIES: [&str; 8] =
+pub(crate) const DIRECTORIES: [&str; 8] =
     ["data", "_versions", "_transactions", "_deletions", "_indices", "_refs", "_blobs", "_fri"];
 
 /// An error if a new tag must not be called `name`. Others also take letters beyond ASCII, and then cannot read what they

@@ -1,0 +1,181 @@
+//! Which versions go, and which files the others need.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::SystemTime;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use lance_footer::FormatError;
+use lance_io::{IoError, Store};
+
+use super::{CleanupOptions, DEFAULT_AGE, HeldVersion};
+use crate::manifest::files::Which;
+use crate::manifest::latest::{self, Found};
+use crate::manifest::names::{self, VERSIONS};
+use crate::refs::{DIRECTORIES, tree};
+use crate::table::CONCURRENT;
+use crate::{Manifest, Naming, Result, Table, TableError};
+
+/// What the manifests say.
+#[derive(Debug, Default)]
+pub(super) struct Needed {
+    /// The files that versions need that stay, and such as branches do.
+    pub(super) living: BTreeSet<String>,
+    /// The files that versions need that go, with the last of these.
+    pub(super) old: BTreeMap<String, u64>,
+    /// The versions that go, with the time of each, by the paths of their manifests.
+    pub(super) versions: BTreeMap<String, (u64, SystemTime)>,
+    pub(super) held: Vec<HeldVersion>,
+    /// The newest version, and how manifests are named.
+    pub(super) latest: u64,
+    pub(super) naming: Naming,
+}
+
+impl Table {
+    pub(super) async fn needed(&self, options: &CleanupOptions, now: SystemTime) -> Result<Needed> {
+        let store = self.store();
+        let holds = self.holds().await?;
+        let (versions, naming) =
+            latest::list(store).await?.ok_or_else(|| TableError::not_found(store, "table"))?;
+        let newest = versions.last().copied().unwrap_or_default();
+        let mut needed = Needed { latest: newest, naming, ..Default::default() };
+        let count = versions.len() as u64;
+        let ranked = versions.iter().zip((0..count).rev());
+        let read = ranked.map(|(version, after)| async move {
+            Ok::<_, TableError>((read(store, *version, naming).await?, after))
+        });
+        let mut read = stream::iter(read).buffered(CONCURRENT);
+        while let Some((found, after)) = read.try_next().await? {
+            // Another clean-up was here since the versions were listed.
+            let Some(found) = found else { continue };
+            let version = found.manifest.version();
+            let timestamp = found.manifest.timestamp();
+            let stays = version >= newest.min(self.version()) || !goes(options, timestamp, after, now);
+            let by = holds.get(&version);
+            if stays || by.is_some() {
+                needed.living.extend(files(&found, Which::Own)?);
+            } else {
+                needed.old.extend(files(&found, Which::Own)?.into_iter().map(|file| (file, version)));
+                needed.versions.insert(naming.path(version), (version, timestamp));
+            }
+            if let Some(by) = by.filter(|_| !stays) {
+                needed.held.push(HeldVersion { version, by: by.clone() });
+            }
+        }
+        if options.error_if_tagged_old_versions {
+            self.refuse_tagged(&needed.held)?;
+        }
+        needed.living.extend(detached(store).await?);
+        for root in self.other_roots().await? {
+            needed.living.extend(of_branch(&root).await?);
+        }
+        Ok(needed)
+    }
+
+    /// What holds versions of this table or branch, whatever their age.
+    async fn holds(&self) -> Result<BTreeMap<u64, Vec<String>>> {
+        let mut holds = BTreeMap::<u64, Vec<String>>::new();
+        for tag in self.tags().await?.into_iter().filter(|tag| tag.branch.as_deref() == self.branch()) {
+            holds.entry(tag.version).or_default().push(format!("tag {}", tag.name));
+        }
+        let branches = self.branches().await?.into_iter();
+        for branch in branches.filter(|branch| branch.parent.as_deref() == self.branch()) {
+            holds.entry(branch.parent_version).or_default().push(format!("branch {}", branch.name));
+        }
+        Ok(holds)
+    }
+
+    fn refuse_tagged(&self, held: &[HeldVersion]) -> Result<()> {
+        let tagged = held.iter().filter_map(|held| {
+            let tags = held.by.iter().filter_map(|by| by.strip_prefix("tag ")).collect::<Vec<_>>();
+            (!tags.is_empty()).then(|| format!("version {} ({})", held.version, tags.join(", ")))
+        });
+        let tagged = tagged.collect::<Vec<_>>();
+        if tagged.is_empty() {
+            return Ok(());
+        }
+        let (location, tagged) = (self.store().location(""), tagged.join(", "));
+        Err(TableError::invalid(format!("{location}: old versions have tags, nothing was removed: {tagged}")))
+    }
+
+    /// The roots of all branches but this one, also of ones that are being made and have no name yet.
+    async fn other_roots(&self) -> Result<Vec<Store>> {
+        let main = self.main_root()?;
+        let mut trees =
+            self.branches().await?.iter().map(|branch| tree(&branch.name)).collect::<BTreeSet<_>>();
+        let mut directories = vec!["tree".to_string()];
+        while let Some(directory) = directories.pop() {
+            for below in main.list(&directory).await?.into_iter().filter(|listed| listed.is_dir) {
+                if below.name == VERSIONS {
+                    trees.insert(directory.clone());
+                } else if !DIRECTORIES.contains(&below.name.as_str()) {
+                    directories.push(format!("{directory}/{}", below.name));
+                }
+            }
+        }
+        let own = self.branch().map(tree);
+        let others = trees.into_iter().filter(|tree| own.as_ref() != Some(tree));
+        Ok(others.map(|tree| main.child(&tree)).collect())
+    }
+}
+
+/// Whether a version that `after` newer ones follow goes by itself.
+fn goes(options: &CleanupOptions, timestamp: SystemTime, after: u64, now: SystemTime) -> bool {
+    let age = match (options.older_than, options.keep) {
+        (None, None) => Some(DEFAULT_AGE),
+        (age, _) => age,
+    };
+    // What the clock has not reached yet is not old.
+    let old = age.is_none_or(|age| now.duration_since(timestamp).is_ok_and(|since| since >= age));
+    old && options.keep.is_none_or(|keep| after >= keep)
+}
+
+/// The manifest of `version`; none if it was removed meanwhile.
+async fn read(store: &Store, version: u64, naming: Naming) -> Result<Option<Found>> {
+    match latest::read(store, version, naming).await {
+        // What it has beyond what is known here may need files.
+        Ok(found) => found.check_writable().map(|()| Some(found)),
+        Err(TableError::Io(IoError::NotFound { .. })) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The files that a version needs.
+pub(super) fn files(found: &Found, which: Which) -> Result<Vec<String>> {
+    let files = found.manifest.files(which).collect::<Result<_, FormatError>>();
+    files.map_err(|error| TableError::format(&found.location, error))
+}
+
+/// The files that versions outside of the history need.
+async fn detached(store: &Store) -> Result<Vec<String>> {
+    let listed = store.list(VERSIONS).await?;
+    let mut needed = vec![];
+    for name in listed.iter().filter(|listed| names::is_detached(&listed.name)).map(|listed| &listed.name) {
+        let path = format!("{VERSIONS}/{name}");
+        let location = store.location(&path);
+        let format = |error| TableError::format(&location, error);
+        let manifest = match store.read_all(&path).await {
+            Ok(bytes) => Manifest::parse(&bytes).map_err(format)?,
+            Err(IoError::NotFound { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let files = manifest.files(Which::Own).collect::<Result<Vec<_>, _>>();
+        needed.extend(files.map_err(format)?);
+    }
+    Ok(needed)
+}
+
+/// The files that the versions of the branch in `root` need. Which of them are its own, and which those of where it began,
+/// is said by base paths, which may be written in many ways; names are unique.
+async fn of_branch(root: &Store) -> Result<BTreeSet<String>> {
+    let mut needed = BTreeSet::new();
+    let Some((versions, naming)) = latest::list(root).await? else { return Ok(needed) };
+    let read = versions.into_iter().map(|version| read(root, version, naming));
+    let mut read = stream::iter(read).buffer_unordered(CONCURRENT);
+    while let Some(found) = read.try_next().await? {
+        if let Some(found) = found {
+            needed.extend(files(&found, Which::All)?);
+        }
+    }
+    needed.extend(detached(root).await?);
+    Ok(needed)
+}

@@ -1,0 +1,129 @@
+//! Removes what a plan says, in an order in which nothing is lost wherever it ends.
+//!
+//! Versions go oldest first, some at a time: their manifests, and when these are gone the files that no later version
+//! needs. So at any moment
+//!
+//! - a version whose manifest is there has all its files. A file goes only when the manifests of all versions that need it
+//!   are gone; if one of these could not be removed, its files stay.
+//! - who opens a version that goes gets all of it, or is told that there is no such version. Who has it open loses its
+//!   files from then on, as with any order.
+//! - what is left if the process ends is found again. Files are found by looking into directories and not by manifests, so
+//!   those of which the manifest is gone are seen as files that no version needs. Nobody knows any more that they were
+//!   committed, so they wait until they are 7 days old; old versions mostly are. That is why versions go few at a time and
+//!   not all manifests first. The other way round, files first, would leave a version that can be opened but not read.
+//!
+//! A version that others commit meanwhile needs files of the latest one, which stay, and new ones, which are too young. If it
+//! restores an old version, it needs files that were to go: new versions are looked at after manifests are gone, when there
+//! is nothing to restore any more, and before files go.
+
+use std::collections::BTreeSet;
+
+use futures::{StreamExt, stream};
+use lance_io::{IoError, Store};
+
+use super::needed::files;
+use super::{Cleanup, CleanupPlan, OldFile, OldVersion, Reason};
+use crate::manifest::files::Which;
+use crate::manifest::latest;
+use crate::table::CONCURRENT;
+use crate::{Result, Table, TableError};
+
+struct Removal<'a> {
+    store: &'a Store,
+    watch: &'a (dyn Fn(u64) + Send + Sync),
+    done: Cleanup,
+    /// Files that are needed after all.
+    needed: BTreeSet<String>,
+    /// The newest version that was looked at.
+    latest: u64,
+}
+
+impl Table {
+    pub(super) async fn remove(
+        &self,
+        plan: CleanupPlan,
+        watch: &(dyn Fn(u64) + Send + Sync),
+    ) -> Result<Cleanup> {
+        let latest = plan.latest;
+        let done = Cleanup { plan, removed: Default::default(), failed: vec![] };
+        let mut removal = Removal { store: self.store(), watch, done, needed: BTreeSet::new(), latest };
+        removal.run().await?;
+        Ok(removal.done)
+    }
+}
+
+impl Removal<'_> {
+    async fn run(&mut self) -> Result<()> {
+        let (versions, mut files) = (self.done.plan.versions.clone(), self.done.plan.files.clone());
+        // In the order in which they may go.
+        files.sort_by_key(|file| match file.reason {
+            Reason::OldVersion(version) => version,
+            Reason::Unreferenced | Reason::Temporary => u64::MAX,
+        });
+        let mut files = files.into_iter().peekable();
+        for wave in versions.chunks(CONCURRENT) {
+            self.manifests(wave).await?;
+            self.look_at_new_versions().await?;
+            let last = wave.last().map_or(0, |old| old.version);
+            let of_wave = |file: &OldFile| matches!(file.reason, Reason::OldVersion(of) if of <= last);
+            let ready = std::iter::from_fn(|| files.next_if(of_wave)).collect();
+            self.files(ready).await;
+        }
+        self.look_at_new_versions().await?;
+        self.files(files.collect()).await;
+        Ok(())
+    }
+
+    async fn manifests(&mut self, wave: &[OldVersion]) -> Result<()> {
+        let paths = wave.iter().map(|old| (old.path.clone(), old.bytes)).collect();
+        let failed = self.delete(paths).await;
+        for old in wave.iter().filter(|old| failed.contains(&old.path)) {
+            // It may be gone all the same. If not, its files must stay.
+            match latest::read(self.store, old.version, self.done.plan.naming).await {
+                Ok(found) => self.needed.extend(files(&found, Which::Own)?),
+                Err(TableError::Io(IoError::NotFound { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds out what versions need that others committed since.
+    async fn look_at_new_versions(&mut self) -> Result<()> {
+        let Some((versions, naming)) = latest::list(self.store).await? else { return Ok(()) };
+        for version in versions.into_iter().filter(|version| *version > self.latest).collect::<Vec<_>>() {
+            let found = latest::read(self.store, version, naming).await?;
+            self.needed.extend(files(&found, Which::Own)?);
+            self.latest = version;
+        }
+        Ok(())
+    }
+
+    async fn files(&mut self, files: Vec<OldFile>) {
+        let files = files.into_iter().filter(|file| !self.needed.contains(&file.owner));
+        let files = files.map(|file| (file.path, file.bytes)).collect();
+        self.delete(files).await;
+    }
+
+    /// Removes files, and gives the paths of those that could not be.
+    async fn delete(&mut self, files: Vec<(String, u64)>) -> BTreeSet<String> {
+        let store = self.store;
+        let removed = files.into_iter().map(|(path, bytes)| async move {
+            let result = store.delete(&path).await;
+            (path, bytes, result)
+        });
+        let mut removed = stream::iter(removed).buffer_unordered(CONCURRENT);
+        let mut failed = BTreeSet::new();
+        while let Some((path, bytes, result)) = removed.next().await {
+            match result {
+                Ok(()) => self.done.removed.add(bytes),
+                Err(error) => {
+                    self.done.failed.push((path.clone(), error.to_string()));
+                    failed.insert(path);
+                }
+            }
+            (self.watch)(bytes);
+        }
+        failed
+    }
+}

@@ -1,0 +1,123 @@
+//! Which files are there, and which of them go.
+
+use std::time::SystemTime;
+
+use lance_io::Listed;
+use uuid::Uuid;
+
+use super::needed::Needed;
+use super::{Amount, CleanupOptions, CleanupPlan, IN_PROGRESS, OldFile, OldVersion, Reason};
+use crate::manifest::names::VERSIONS;
+use crate::{Result, Table};
+
+/// How names of files begin that are being written.
+const TEMPORARY: &str = ".tmp";
+
+struct Walk<'a> {
+    needed: Needed,
+    options: &'a CleanupOptions,
+    now: SystemTime,
+    plan: CleanupPlan,
+}
+
+impl Table {
+    pub(super) async fn walk(
+        &self,
+        needed: Needed,
+        options: &CleanupOptions,
+        now: SystemTime,
+    ) -> Result<CleanupPlan> {
+        let plan = CleanupPlan {
+            versions: vec![],
+            files: vec![],
+            held: needed.held.clone(),
+            young: Amount::default(),
+            left: Amount::default(),
+            latest: needed.latest,
+            naming: needed.naming,
+        };
+        let mut walk = Walk { needed, options, now, plan };
+        let store = self.store();
+        for listed in store.list(VERSIONS).await? {
+            walk.manifest(&listed);
+        }
+        for (directory, extensions) in
+            [("data", &[".lance"][..]), ("_deletions", &[".arrow", ".bin"]), ("_transactions", &[".txn"])]
+        {
+            for listed in store.list(directory).await? {
+                let path = format!("{directory}/{}", listed.name);
+                if listed.is_dir && directory == "data" {
+                    // Blobs live and die with the data file that they are of.
+                    for blob in store.list(&path).await? {
+                        let known = blob.name.ends_with(".blob");
+                        walk.file(&blob, format!("{path}/{}", blob.name), format!("{path}.lance"), known);
+                    }
+                } else {
+                    let known = extensions.iter().any(|extension| listed.name.ends_with(extension));
+                    walk.file(&listed, path.clone(), path, known);
+                }
+            }
+        }
+        for listed in store.list("_indices").await?.iter().filter(|listed| listed.is_dir) {
+            let index = format!("_indices/{}", listed.name);
+            let known = Uuid::try_parse(&listed.name).is_ok_and(|uuid| uuid.to_string() == listed.name);
+            let mut directories = vec![index.clone()];
+            while let Some(directory) = directories.pop() {
+                for below in store.list(&directory).await? {
+                    let path = format!("{directory}/{}", below.name);
+                    match below.is_dir {
+                        true => directories.push(path),
+                        false => walk.file(&below, path, index.clone(), known),
+                    }
+                }
+            }
+        }
+        walk.plan.versions.sort_by_key(|old| old.version);
+        Ok(walk.plan)
+    }
+}
+
+impl Walk<'_> {
+    /// A file in the directory of manifests.
+    fn manifest(&mut self, listed: &Listed) {
+        let path = format!("{VERSIONS}/{}", listed.name);
+        match self.needed.versions.get(&path) {
+            Some((version, timestamp)) => self.plan.versions.push(OldVersion {
+                version: *version,
+                timestamp: *timestamp,
+                path,
+                bytes: listed.size,
+            }),
+            None => self.file(listed, path.clone(), path, false),
+        }
+    }
+
+    /// A file that manifests know as `owner`, or that is of no `known` kind.
+    fn file(&mut self, listed: &Listed, path: String, owner: String, known: bool) {
+        if listed.is_dir {
+            return;
+        }
+        let temporary = listed.name.starts_with(TEMPORARY);
+        let last = self.needed.old.get(&owner);
+        let reason = match last {
+            _ if temporary => Some(Reason::Temporary),
+            _ if !known || self.needed.living.contains(&owner) => None,
+            Some(version) => Some(Reason::OldVersion(*version)),
+            None => Some(Reason::Unreferenced),
+        };
+        let verified = matches!(reason, Some(Reason::OldVersion(_)));
+        // A time that is not known, or to come, says nothing of its age.
+        let age = listed.modified.and_then(|modified| self.now.duration_since(modified).ok());
+        let old = age.is_some_and(|age| age >= IN_PROGRESS);
+        match reason {
+            Some(reason) if verified || old || self.options.delete_unverified => {
+                self.plan.files.push(OldFile { path, bytes: listed.size, reason, owner });
+            }
+            Some(_) => {
+                self.plan.young.add(listed.size);
+                self.plan.left.add(listed.size);
+            }
+            None => self.plan.left.add(listed.size),
+        }
+    }
+}
