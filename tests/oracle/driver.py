@@ -143,6 +143,47 @@ def do_drop_columns(path, columns):
     return table.version
 
 
+def do_add_null_columns(path, types):
+    """Adds a column for each name in `types`, of the Arrow type that is called so."""
+    table = lance.dataset(path)
+    table.add_columns(pa.schema([pa.field(name, pa.type_for_alias(alias)) for name, alias in types.items()]))
+    return table.version
+
+
+def do_alter_columns(path, alterations):
+    """Each may have a "data_type", the name of an Arrow type."""
+    table = lance.dataset(path)
+    for alteration in alterations:
+        if "data_type" in alteration:
+            alteration["data_type"] = pa.type_for_alias(alteration["data_type"])
+    table.alter_columns(*alterations)
+    return table.version
+
+
+def do_describe_columns(path):
+    """The ids of the fields by their dotted paths, those of the columns in each data file, and the indices."""
+    table = lance.dataset(path)
+
+    def ids(fields, above):
+        for field in fields:
+            yield above + field.name(), field.id()
+            yield from ids(field.children(), above + field.name() + ".")
+
+    return {
+        "ids": dict(ids(table.lance_schema.fields(), "")),
+        "files": [[list(file.fields) for file in fragment.metadata.files] for fragment in table.get_fragments()],
+        "indices": [index["name"] for index in table.list_indices()],
+        "config": table.config(),
+        "metadata": table.metadata,
+        "schema_metadata": {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()},
+    }
+
+
+def do_read_lineage(path, to):
+    columns = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
+    return store(lance.dataset(path).to_table(columns=columns), to)
+
+
 def do_tag(path, name, version):
     table = lance.dataset(path)
     table.tags.create(name, version)

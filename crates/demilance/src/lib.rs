@@ -30,18 +30,20 @@
 
 #![forbid(unsafe_code)]
 
+mod columns;
 mod dataset;
 mod error;
 mod refs;
 mod rows;
 mod scan;
 
+pub use columns::UpdateConfig;
 pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
 #[doc(no_inline)]
 pub use lance_table::{
-    Branch, Cleanup, CleanupOptions, CompactionOptions, Compression, DecodeBudget, Expr, RowColumn, Tag,
-    VersionInfo, WriteMode, WriteOptions,
+    Branch, Cleanup, CleanupOptions, ColumnOptions, CompactionOptions, Compression, DecodeBudget, Expr,
+    Misfits, NewColumns, RowColumn, Tag, VersionInfo, WriteMode, WriteOptions,
 };
 pub use rows::{RowOptions, TakenRows};
 pub use scan::Scan;

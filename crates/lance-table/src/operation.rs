@@ -34,7 +34,7 @@ pub(crate) use delete::Delete;
 pub(crate) use deleted_rows::{Deleted, DeletedRows};
 pub(crate) use merge::Merge;
 pub(crate) use overwrite::Overwrite;
-pub(crate) use project::Project;
+pub(crate) use project::{Project, keep_used};
 pub(crate) use reserve::Reserve;
 pub(crate) use restore::Restore;
 pub(crate) use rewrite::{Group, Remapped, Rewrite};

@@ -14,7 +14,7 @@ use super::join::Partners;
 use super::source::{Function, Kind, Maker};
 use super::{ColumnOptions, NewColumns};
 use crate::commit::{abandon, again, commit};
-use crate::operation::{Merge, Operation};
+use crate::operation::{Merge, Operation, keep_used};
 use crate::proto::DataFragment;
 use crate::{Result, Table};
 
@@ -155,11 +155,14 @@ struct Next<'a> {
 }
 
 impl Next<'_> {
-    async fn commit(self, table: &Table, options: &ColumnOptions, files: Vec<String>) -> Result<Table> {
+    async fn commit(mut self, table: &Table, options: &ColumnOptions, files: Vec<String>) -> Result<Table> {
+        let fields = self.draft.to_stored();
+        let left = fields.iter().map(|field| field.id).collect();
+        self.fragments.iter_mut().for_each(|fragment| keep_used(fragment, &left));
         let operation = Operation::Merge(Merge {
             fragments: self.fragments,
             written: self.written,
-            fields: self.draft.to_stored(),
+            fields,
             schema_metadata: table.manifest().message.schema_metadata.clone(),
             preserves_nullability: self.preserves_nullability,
         });

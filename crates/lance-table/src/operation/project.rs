@@ -7,7 +7,7 @@ use lance_footer::Result;
 use super::theirs::supplies_values;
 use super::{Stored, Verdict, finish, flags_of, following};
 use crate::Manifest;
-use crate::proto::{DataFile, transaction};
+use crate::proto::{DataFragment, transaction};
 
 /// Drops or renames columns, or changes whether they are nullable: only the schema changes.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,21 +18,12 @@ pub(crate) struct Project {
 }
 
 impl Project {
-    /// Files without any field that is left go out of the fragments, unless there were no other.
     pub(crate) fn apply(&self, previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
         let mut next = following(previous, now)?;
         let message = &mut next.message;
         message.fields.clone_from(&self.fields);
-        let left = self.fields.iter().map(|field| field.id).collect::<BTreeSet<_>>();
-        for fragment in &mut message.fragments {
-            let used = |file: &DataFile| file.fields.iter().any(|field| left.contains(field));
-            // A fragment without any file cannot be read by other software: one that costs little stays.
-            let smallest = fragment.files.iter().min_by_key(|file| file.file_size_bytes).cloned();
-            fragment.files.retain(used);
-            if fragment.files.is_empty() {
-                fragment.files.extend(smallest);
-            }
-        }
+        let left = self.fields.iter().map(|field| field.id).collect();
+        message.fragments.iter_mut().for_each(|fragment| keep_used(fragment, &left));
         finish(next, flags_of(previous))
     }
 
@@ -56,5 +47,15 @@ impl Project {
             schema: self.fields.clone(),
             preserves_nullability: self.preserves_nullability,
         }
+    }
+}
+
+/// Takes those files out of `fragment` that have none of the fields `left`; one of them stays if there is no other, since
+/// other software cannot read a fragment without files.
+pub(crate) fn keep_used(fragment: &mut DataFragment, left: &BTreeSet<i32>) {
+    let smallest = fragment.files.iter().min_by_key(|file| file.file_size_bytes).cloned();
+    fragment.files.retain(|file| file.fields.iter().any(|field| left.contains(field)));
+    if fragment.files.is_empty() {
+        fragment.files.extend(smallest);
     }
 }
