@@ -11,13 +11,14 @@ mod number;
 mod pages;
 mod parent;
 mod read;
+mod sums;
 mod worker;
 
 use bytes::Bytes;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::edit::RawParts;
+use crate::edit::{RawParts, Tail};
 pub use base::{Base, bases};
 pub use parent::run;
 pub use read::Outcome;
@@ -130,7 +131,19 @@ fn changed(parts: &RawParts, other: &RawParts, rng: &mut StdRng, name: &mut Stri
         name.push_str(", ");
         name.push_str(what);
     }
-    let file = parts.file_with(|tail| (0..tails).for_each(|_| change::tail(tail, rng)));
+    let file = if sums::has_table(&parts) && rng.random_bool(0.75) {
+        // Without checksums that are right again, what reads with checks would see none of the changes.
+        let mut rng_of_tail = StdRng::seed_from_u64(rng.random());
+        let edit = |tail: &mut Tail| (0..tails).for_each(|_| change::tail(tail, &mut rng_of_tail));
+        let (file, what) = sums::signed(parts, edit, rng);
+        if !what.is_empty() {
+            name.push_str(", ");
+            name.push_str(what);
+        }
+        file
+    } else {
+        parts.file_with(|tail| (0..tails).for_each(|_| change::tail(tail, rng)))
+    };
     if anywhere == 0 {
         return file;
     }

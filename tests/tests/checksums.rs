@@ -430,16 +430,65 @@ fn scans_read_no_buffer_twice_to_check_it() {
     }
 }
 
+fn append() -> lance_table::WriteOptions {
+    lance_table::WriteOptions { mode: WriteMode::Append, ..Default::default() }
+}
+
+/// What is appended has checksums if that was said when the table was made, or is said now.
+#[test]
+fn tables_keep_to_checksums() {
+    let said = [None, Some(false), Some(true)];
+    ours::run(async {
+        for first in said {
+            for version in Version::ALL {
+                let store = Store::memory();
+                let options = lance_table::WriteOptions {
+                    checksums: first,
+                    version: Some(version),
+                    ..Default::default()
+                };
+                let mut table = Table::write(store.clone(), vec![batch(9)].into(), options).await.unwrap();
+                let habit = first == Some(true);
+                let mut expected = u64::from(habit);
+                for (step, next) in [None, Some(true), None, Some(false), None].into_iter().enumerate() {
+                    let options = lance_table::WriteOptions { checksums: next, ..append() };
+                    let rows = vec![batch(3)].into();
+                    table = match step % 2 {
+                        0 => table.write_after(rows, options).await.unwrap(),
+                        _ => Table::write(store.clone(), rows, options).await.unwrap(),
+                    };
+                    expected += u64::from(next.unwrap_or(habit));
+                    let (verified, lines, _) = verified::table(&store, None).await;
+                    assert_eq!(
+                        (verified.checksummed, lines),
+                        (expected, vec![]),
+                        "{version} {first:?} {step}"
+                    );
+                }
+                // A table that is replaced keeps its way, too, unless another one is said.
+                let mode = WriteMode::Overwrite;
+                for (next, expected) in
+                    [(None, u64::from(habit)), (Some(true), 1), (None, 1), (Some(false), 0)]
+                {
+                    let options = lance_table::WriteOptions { mode, checksums: next, ..Default::default() };
+                    Table::write(store.clone(), vec![batch(2)].into(), options).await.unwrap();
+                    assert_eq!(verified::table(&store, None).await.0.checksummed, expected, "{next:?}");
+                }
+            }
+        }
+    });
+}
+
 #[test]
 fn tables_are_checked_when_that_is_asked_for() {
     ours::run(async {
         let store = Store::memory();
-        let options = lance_table::WriteOptions { checksums: true, ..Default::default() };
+        let options = lance_table::WriteOptions { checksums: Some(true), ..Default::default() };
         let batch = batch(1000);
         Table::write(store.clone(), vec![batch.clone()].into(), options).await.unwrap();
         let checked = lance_table::OpenOptions { verify_checksums: true, ..Default::default() };
         let table = Table::open_with(store.clone(), checked).await.unwrap();
-        let more = lance_table::WriteOptions { mode: WriteMode::Append, ..Default::default() };
+        let more = lance_table::WriteOptions { checksums: Some(false), ..append() };
         // Files without checksums beside others.
         let table = table.write_after(vec![batch.clone()].into(), more).await.unwrap();
         let expected = same::whole(&batch.schema(), &[batch.clone(), batch.clone()]).unwrap();
@@ -455,7 +504,7 @@ fn tables_are_checked_when_that_is_asked_for() {
         let trusting = Table::open(store.clone(), None).await.unwrap();
         assert!(ours::scan_table(&trusting).await.is_ok());
         let checked = Table::open_with(store.clone(), checked).await.unwrap();
-        let more = lance_table::WriteOptions { mode: WriteMode::Append, ..Default::default() };
+        let more = append();
         // Versions that come from one that is checked are checked as well.
         let later = checked.write_after(vec![batch.slice(0, 1)].into(), more).await.unwrap();
         for table in [checked, later] {

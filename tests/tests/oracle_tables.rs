@@ -113,7 +113,7 @@ fn check_written(version: Version, alignment: Alignment, checksums: bool) {
         version: Some(version),
         alignment,
         max_rows_per_fragment: 1000,
-        checksums,
+        checksums: Some(checksums),
         ..Default::default()
     };
     let expected = same::whole(&first.schema(), &[first.clone(), more.clone()]).unwrap();

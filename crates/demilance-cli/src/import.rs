@@ -65,9 +65,13 @@ pub(crate) struct Arguments {
     /// Rows after which a new fragment begins [default: 1048576]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_rows_per_fragment: Option<u64>,
-    /// Store checksums of everything in the new data files, by which `verify` finds every flipped bit
+    /// Store checksums in the new data files, by which `verify` and `cat --verify-checksums` find every flipped bit; they
+    /// take next to no room and time [default: as the table was made]
     #[arg(long)]
     checksums: bool,
+    /// Store no checksums, whatever the table has so far
+    #[arg(long, conflicts_with = "checksums")]
+    no_checksums: bool,
     /// Let the rows of a new table keep their _rowid when they are updated or compacted
     #[arg(long)]
     stable_row_ids: bool,
@@ -202,8 +206,12 @@ impl Arguments {
             },
             max_rows_per_fragment: self.max_rows_per_fragment.unwrap_or(default.max_rows_per_fragment),
             compression: self.compression,
-            checksums: self.checksums,
             stable_row_ids: self.stable_row_ids,
+            checksums: match (self.checksums, self.no_checksums) {
+                (true, _) => Some(true),
+                (false, true) => Some(false),
+                (false, false) => None,
+            },
             ..default
         }
     }

@@ -233,7 +233,7 @@ impl DatasetBuilder {
     /// # let dir = tempfile::tempdir()?;
     /// # let path = dir.path().join("robot.lance");
     /// # let path = path.to_str().ok_or("path")?;
-    /// let options = WriteOptions { checksums: true, ..Default::default() };
+    /// let options = WriteOptions { checksums: Some(true), ..Default::default() };
     /// Dataset::write(path, vec![record_batch!(("id", Int32, [1, 2, 3]))?], options).await?;
     /// let table = Dataset::builder(path).verify_checksums(true).load().await?;
     /// assert_eq!(table.take(&[2]).await?.num_rows(), 1);

@@ -28,7 +28,8 @@ use std::sync::atomic::AtomicU64;
 use lance_file::Compression;
 use lance_footer::Alignment;
 
-use crate::{CommitOptions, WriteOptions};
+use crate::write::has_checksums;
+use crate::{CommitOptions, Manifest, WriteOptions};
 
 /// How the values of new columns are written.
 #[derive(Debug, Clone, Default)]
@@ -40,8 +41,8 @@ pub struct ColumnOptions {
     /// What the values of fields are compressed with whose metadata does not say; none for what is smallest of what is
     /// quick.
     pub compression: Option<Compression>,
-    /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`].
-    pub checksums: bool,
+    /// Whether the new data files get checksums; none for the way of the table: see [`WriteOptions::checksums`].
+    pub checksums: Option<bool>,
     /// How the new version is committed.
     pub commit: CommitOptions,
     /// Is counted up by the rows whose values are written, for whoever wants to show how far it is. It starts again from 0
@@ -50,8 +51,9 @@ pub struct ColumnOptions {
 }
 
 impl ColumnOptions {
-    fn to_write(&self) -> WriteOptions {
+    fn to_write(&self, table: &Manifest) -> WriteOptions {
         let Self { alignment, page_bytes, compression, checksums, .. } = *self;
+        let checksums = Some(has_checksums(checksums, Some(table)));
         let default = WriteOptions::default();
         let page_bytes = page_bytes.unwrap_or(default.page_bytes);
         WriteOptions { alignment, page_bytes, compression, checksums, ..default }

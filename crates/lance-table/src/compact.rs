@@ -15,7 +15,7 @@ use lance_footer::{Alignment, FormatError, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::commit::{CommitOptions, abandon};
-use crate::write::{WriteOptions, file_options};
+use crate::write::{WriteOptions, file_options, has_checksums};
 use crate::{Result, ScanOptions, Table, TableError};
 
 mod group;
@@ -44,8 +44,8 @@ pub struct CompactionOptions {
     /// What the values of fields are compressed with whose metadata does not say; none for what is smallest of
     /// what is quick.
     pub compression: Option<Compression>,
-    /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`].
-    pub checksums: bool,
+    /// Whether the new data files get checksums; none for the way of the table: see [`WriteOptions::checksums`].
+    pub checksums: Option<bool>,
     /// How the new version is committed, and how often what others touched meanwhile is planned again.
     pub commit: CommitOptions,
 }
@@ -60,7 +60,7 @@ impl Default for CompactionOptions {
             memory_bytes: 256 << 20,
             alignment: Alignment::default(),
             compression: None,
-            checksums: false,
+            checksums: None,
             commit: CommitOptions::default(),
         }
     }
@@ -114,7 +114,7 @@ impl Settings {
             version: Some(self.version()?),
             alignment,
             compression: compression.map_err(TableError::invalid)?,
-            checksums: self.checksums,
+            checksums: Some(self.checksums),
             max_rows_per_fragment: u64::from(u32::MAX),
             page_bytes: page_bytes.min(default.page_bytes),
             ..default
@@ -236,7 +236,7 @@ impl Table {
         let settings = Settings {
             version: version.to_string(),
             compression: options.compression.map(|compression| compression.to_string()),
-            checksums: options.checksums,
+            checksums: has_checksums(options.checksums, Some(self.manifest())),
             alignment: options.alignment.bytes(),
             memory_bytes: options.memory_bytes,
         };

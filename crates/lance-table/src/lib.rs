@@ -64,7 +64,7 @@ pub use refs::{At, Branch, Reference, Tag};
 pub use scan::ScanOptions;
 pub use table::{OpenOptions, Table};
 pub use versions::VersionInfo;
-pub use write::{WriteMode, WriteOptions};
+pub use write::{CHECKSUMS, WriteMode, WriteOptions};
 
 #[doc(no_inline)]
 pub use lance_file::{Batches, Compression, DecodeBudget, Schema};

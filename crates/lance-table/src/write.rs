@@ -1,5 +1,7 @@
 //! Writes batches as new fragments, then commits them.
 
+use std::collections::BTreeMap;
+
 use lance_file::{Batches, Compression, FileWriter, Schema, Written};
 use lance_footer::{Alignment, Version};
 use lance_io::Store;
@@ -9,13 +11,16 @@ use crate::commit::{CommitOptions, abandon, commit};
 use crate::manifest::latest::Found;
 use crate::operation::{Append, Operation, Overwrite};
 use crate::proto::{DataFile, DataFragment};
-use crate::{Result, TableError};
+use crate::{Manifest, Result, TableError};
 pub(crate) use arrange::arrange;
 use arrange::match_append;
 use arrow_array::RecordBatch;
 use futures::TryStreamExt;
 
 mod arrange;
+
+/// The key of a table's config that says whether its new data files get checksums: `true` or `false`.
+pub const CHECKSUMS: &str = "demilance.checksums";
 
 /// What to do about a table that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -47,8 +52,10 @@ pub struct WriteOptions {
     /// What the values of fields are compressed with whose metadata does not say; none for what is smallest of
     /// what is quick.
     pub compression: Option<Compression>,
-    /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`].
-    pub checksums: bool,
+    /// Whether the new data files get checksums: see [`lance_file::WriteOptions::checksums`]. None for the way of the table,
+    /// which is none for a new one. The way of a table is what was said when it was made or overwritten; its config has it
+    /// under the key [`CHECKSUMS`].
+    pub checksums: Option<bool>,
     /// Whether the rows of a new table keep their ids when they are updated or compacted. A table that is there keeps what
     /// it has.
     pub stable_row_ids: bool,
@@ -66,7 +73,7 @@ impl Default for WriteOptions {
             max_bytes_per_fragment: 90 << 30,
             page_bytes: lance_file::WriteOptions::default().page_bytes,
             compression: None,
-            checksums: false,
+            checksums: None,
             stable_row_ids: false,
             commit: CommitOptions::default(),
         }
@@ -78,7 +85,7 @@ pub(crate) async fn write(
     store: &Store,
     read: Option<Found>,
     batches: Batches,
-    options: WriteOptions,
+    mut options: WriteOptions,
 ) -> Result<Found> {
     if let Some(read) = &read {
         if options.mode == WriteMode::Create {
@@ -90,6 +97,13 @@ pub(crate) async fn write(
         let rows = options.max_rows_per_fragment;
         return Err(TableError::invalid(format!("a fragment must have 1 to 2^32 - 1 rows, not {rows}")));
     }
+    let config = match (options.mode, options.checksums) {
+        (WriteMode::Create | WriteMode::Overwrite, Some(checksums)) => {
+            [(CHECKSUMS.to_string(), checksums.to_string())].into()
+        }
+        _ => BTreeMap::new(),
+    };
+    options.checksums = Some(has_checksums(options.checksums, read.as_ref().map(|read| &read.manifest)));
     let target = Target::new(store, read.as_ref(), &batches, &options)?;
     let read_version = read.as_ref().map_or(0, |read| read.manifest.version());
 
@@ -101,7 +115,7 @@ pub(crate) async fn write(
             commit(
                 store,
                 read_version,
-                target.into_operation(done, options.stable_row_ids),
+                target.into_operation(done, options.stable_row_ids, config),
                 &options.commit,
                 names,
             )
@@ -145,7 +159,12 @@ impl Target {
         Ok(Self { schema, version, append: true })
     }
 
-    fn into_operation(self, fragments: Vec<DataFragment>, stable_row_ids: bool) -> Operation {
+    fn into_operation(
+        self,
+        fragments: Vec<DataFragment>,
+        stable_row_ids: bool,
+        config: BTreeMap<String, String>,
+    ) -> Operation {
         if self.append {
             return Operation::Append(Append { fragments });
         }
@@ -155,6 +174,7 @@ impl Target {
             schema_metadata: self.schema.metadata_to_proto(),
             version: self.version,
             stable_row_ids,
+            config,
         })
     }
 }
@@ -260,9 +280,15 @@ pub(crate) fn describe(path: String, written: Written) -> DataFile {
     }
 }
 
+/// Whether files get checksums: what was asked for, or else what `table` says.
+pub(crate) fn has_checksums(asked: Option<bool>, table: Option<&Manifest>) -> bool {
+    let config = table.and_then(|table| table.message.config.get(CHECKSUMS));
+    asked.unwrap_or_else(|| config.is_some_and(|value| value == "true"))
+}
+
 pub(crate) fn file_options(version: Version, options: &WriteOptions) -> lance_file::WriteOptions {
     let WriteOptions { page_bytes, compression, checksums, .. } = *options;
-    lance_file::WriteOptions { version, page_bytes, compression, checksums }
+    lance_file::WriteOptions { version, page_bytes, compression, checksums: checksums.unwrap_or(false) }
 }
 
 /// The name of a data file: three random bytes in binary digits, which spread over the partitions of object

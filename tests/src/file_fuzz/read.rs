@@ -32,7 +32,7 @@ pub(super) async fn read(bytes: Bytes, rng: &mut StdRng) -> Outcome {
     if rng.random_range(0..10) == 0 {
         verified::bytes(bytes.clone()).await;
     }
-    let options = OpenOptions { verify_checksums: rng.random_range(0..4) == 0, ..Default::default() };
+    let options = OpenOptions { verify_checksums: rng.random_bool(0.5), ..Default::default() };
     let source = Arc::new(MemoryFile::new("a.lance", bytes));
     let Ok(file) = FileReader::open_with(source, options).await else { return outcome };
     outcome.opened = true;

@@ -293,3 +293,20 @@ fn times_with_a_named_zone_keep_their_instant() {
     place.ok("cat t.lance --limit 1 -o o.arrow");
     assert_eq!(read_arrow(&place.path("o.arrow"))[0].schema().field(0), batch.schema().field(0));
 }
+
+#[test]
+fn what_is_appended_has_checksums_if_the_table_has() {
+    let place = Place::new();
+    write_parquet(&place.path("a.parquet"), &rows(0, 20));
+    for (options, files) in [
+        ("--checksums", "1 file, all with checksums"),
+        ("--mode append", "2 files, all with checksums"),
+        ("--mode append --no-checksums", "3 files, 2 with checksums"),
+        ("--mode append", "4 files, 3 with checksums"),
+    ] {
+        place.ok(&format!("import a.parquet t.lance {options}"));
+        let line = place.ok("verify t.lance");
+        assert!(line.contains(&format!(" in {files}, ")), "{options}: {line}");
+    }
+    assert_eq!(place.call(["import", "a.parquet", "u", "--checksums", "--no-checksums"]).code, Some(2));
+}

@@ -45,7 +45,7 @@ impl<'a> Target<'a> {
     ) -> Result<Self> {
         let format = |error| TableError::format(table.store().location(""), error);
         let version = table.manifest().file_version().map_err(format)?;
-        let write = options.to_write();
+        let write = options.to_write(table.manifest());
         FileWriter::check(&schema, &file_options(version, &write)).map_err(format)?;
         let reads = table.schema().project(reads)?.with_blob_descriptions();
         let arrow = Arc::new(schema.to_arrow());

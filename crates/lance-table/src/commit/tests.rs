@@ -42,6 +42,7 @@ fn create() -> Operation {
         schema_metadata: Default::default(),
         version: Version::V2_2,
         stable_row_ids: false,
+        config: Default::default(),
     })
 }
 

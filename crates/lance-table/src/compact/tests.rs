@@ -165,7 +165,7 @@ async fn files_of_several_versions_become_one() {
     let options = CompactionOptions {
         version: Some(Version::V2_1),
         compression: Some(Compression::Zstd { level: Some(1) }),
-        checksums: true,
+        checksums: Some(true),
         ..Default::default()
     };
     let done = done.table.compact(&options).await.unwrap();

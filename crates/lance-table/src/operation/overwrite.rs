@@ -5,6 +5,7 @@ use bytes::Bytes;
 use lance_file::proto::Field;
 use lance_footer::{FormatError, Result, Version};
 
+use super::theirs::set_keys;
 use super::{Stored, Verdict, add_fragments, finish, flags_of, following};
 use crate::Manifest;
 use crate::manifest::flags;
@@ -23,6 +24,8 @@ pub(crate) struct Overwrite {
     pub(crate) version: Version,
     /// Whether the rows of a new table get ids that they keep.
     pub(crate) stable_row_ids: bool,
+    /// Pairs that are added to the config, which else is kept.
+    pub(crate) config: BTreeMap<String, String>,
 }
 
 impl Overwrite {
@@ -44,6 +47,7 @@ impl Overwrite {
         message.schema_metadata.clone_from(&self.schema_metadata);
         message.data_format =
             Some(DataStorageFormat { file_format: "lance".into(), version: self.version.to_string() });
+        message.config.extend(self.config.clone());
         next.indices.clear();
         let mut words = flags_of(previous);
         if previous.is_none() && self.stable_row_ids {
@@ -55,8 +59,15 @@ impl Overwrite {
     }
 
     /// What was there is replaced anyway, but for what another overwrite put there.
-    pub(crate) const fn check(&self, other: &Stored) -> Verdict {
+    pub(crate) fn check(&self, other: &Stored) -> Verdict {
+        let sets = |key: &String| self.config.contains_key(key);
         match other {
+            Stored::Overwrite(theirs) if theirs.config_upsert_values.keys().any(sets) => {
+                Verdict::Conflict("the table was overwritten, with another config")
+            }
+            Stored::UpdateConfig(theirs) if set_keys(theirs).any(sets) => {
+                Verdict::Conflict("the same key of the config was changed")
+            }
             Stored::Overwrite(_) => Verdict::Retry("the table was overwritten"),
             _ => Verdict::Keep,
         }
@@ -67,6 +78,7 @@ impl Overwrite {
             fragments: self.fragments.clone(),
             schema: self.fields.clone(),
             schema_metadata: self.schema_metadata.clone(),
+            config_upsert_values: self.config.clone(),
             ..Default::default()
         }
     }

@@ -35,6 +35,7 @@ fn overwrite(fragments: Vec<DataFragment>) -> Operation {
         schema_metadata: BTreeMap::new(),
         version: Version::V2_2,
         stable_row_ids: false,
+        config: BTreeMap::new(),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Stored;
-use crate::proto::{DataFragment, UpdateMap};
+use crate::proto::{DataFragment, UpdateMap, transaction};
 
 /// The name of `operation`, for messages.
 pub(crate) const fn name(operation: Option<&Stored>) -> &'static str {
@@ -75,4 +75,11 @@ pub(super) fn changes_schema_metadata(operation: &Stored) -> bool {
 
 pub(super) const fn changes(map: &UpdateMap) -> bool {
     map.replace || !map.update_entries.is_empty()
+}
+
+/// The keys of the config that `config` gives values to.
+pub(super) fn set_keys(config: &transaction::UpdateConfig) -> impl Iterator<Item = &String> {
+    let entries = config.config_updates.iter().flat_map(|updates| &updates.update_entries);
+    let set = entries.filter(|entry| entry.value.is_some()).map(|entry| &entry.key);
+    set.chain(config.upsert_values.keys())
 }
