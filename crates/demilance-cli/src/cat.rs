@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use demilance::DecodeBudget;
 use demilance::Expr;
 use futures::StreamExt;
@@ -25,6 +25,7 @@ use read::{Reading, Selection};
 use rows::RowList;
 
 use crate::output::Output;
+use crate::which::WhichVersion;
 use crate::{budget, retype, zones};
 
 /// Rows of a table on a terminal when nothing else is said.
@@ -58,6 +59,7 @@ Examples:
   demilance cat robot.lance --where \"label = 'grasp' AND reward > 0.5\" --columns frame,label
   demilance cat robot.lance --limit 1000 --offset 5000 --format csv | head
   demilance cat robot.lance --version 2 -o old.parquet
+  demilance cat robot.lance --tag train-v1 --limit 3
   demilance cat robot.lance --verify-checksums --format arrow -o checked.arrow
   demilance cat robot.lance/data/0f3a.lance --format json";
 
@@ -82,9 +84,8 @@ pub(crate) struct Arguments {
     /// Leave out the first N rows
     #[arg(long, value_name = "N", default_value_t = 0)]
     offset: u64,
-    /// Version of the table [default: the latest]
-    #[arg(long, value_name = "N")]
-    version: Option<u64>,
+    #[command(flatten)]
+    which: WhichVersion,
     /// Check what is read against the checksums of files that have them (import --checksums): what is not as it was
     /// written is an error. Files without checksums are read as ever
     #[arg(long)]
@@ -131,7 +132,10 @@ async fn cat(arguments: Arguments) -> Result<()> {
     let output = arguments.output.as_deref();
     let format = arguments.format.or_else(|| output.and_then(Format::of)).unwrap_or(Format::Table);
     if format.is_binary() && output.is_none() && std::io::stdout().is_terminal() {
-        usage("binary formats do not go to a terminal: say -o FILE, or pipe them");
+        crate::usage(
+            ErrorKind::ArgumentConflict,
+            "binary formats do not go to a terminal: say -o FILE, or pipe them",
+        );
     }
     let capped = format == Format::Table && output.is_none() && arguments.limit.is_none();
     let limit = match arguments.limit {
@@ -145,7 +149,7 @@ async fn cat(arguments: Arguments) -> Result<()> {
         filter: arguments.filter.as_ref(),
         offset: arguments.offset,
         limit,
-        version: arguments.version,
+        which: arguments.which.clone(),
         verify_checksums: arguments.verify_checksums,
         budget: arguments.decode_budget.unwrap_or_default(),
         with_row_id: arguments.with_row_id,
@@ -224,11 +228,6 @@ impl Format {
             Self::Parquet => Box::new(binary::Parquet::new(out, SchemaRef::clone(schema))?),
         })
     }
-}
-
-/// Ends the command because it was called wrongly.
-fn usage(message: &str) -> ! {
-    crate::Arguments::command().error(ErrorKind::ArgumentConflict, message).exit()
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use demilance::Expr;
 use demilance::file::FileReader;
-use demilance::table::Table;
+use demilance::table::OpenOptions;
 
 use crate::place::Place;
+use crate::which::WhichVersion;
 
 const AFTER_HELP: &str = "\
 Prints a number. A filter reads only the columns that it needs; without one, only the manifest is read.
@@ -25,9 +26,8 @@ pub(crate) struct Arguments {
     /// Count only the rows for which EXPR is true; cat --help says what it may be
     #[arg(long = "where", value_name = "EXPR")]
     filter: Option<Expr>,
-    /// Version of the table [default: the latest]
-    #[arg(long, value_name = "N")]
-    version: Option<u64>,
+    #[command(flatten)]
+    which: WhichVersion,
 }
 
 /// Runs the command.
@@ -39,13 +39,13 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 async fn count(arguments: &Arguments) -> Result<u64> {
     match Place::find(&arguments.path).await? {
         Place::Table(store) => {
-            let table = Table::open(store, arguments.version).await?;
+            let table = arguments.which.open(store, OpenOptions::default()).await?;
             match &arguments.filter {
                 Some(filter) => Ok(table.count(filter).await?),
                 None => Ok(table.rows()),
             }
         }
-        Place::File(_) if arguments.version.is_some() => bail!("is one file, only tables have versions"),
+        Place::File(_) if arguments.which.is_given() => bail!("is one file, only tables have versions"),
         Place::File(_) if arguments.filter.is_some() => bail!("is one file, only tables can be filtered"),
         Place::File(source) => Ok(FileReader::open(source).await?.rows()),
     }

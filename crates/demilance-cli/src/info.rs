@@ -9,12 +9,13 @@ use clap::Args;
 use demilance::file::FileReader;
 use demilance::file::describe::describe;
 use demilance::io::Store;
-use demilance::table::Table;
+use demilance::table::{OpenOptions, Table};
 use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::place::Place;
 use crate::quantity;
+use crate::which::WhichVersion;
 use columns::Columns;
 
 /// Files whose metadata are read at the same time.
@@ -28,6 +29,7 @@ and lists: their ratio is estimated (~) from some rows.
 Examples:
   demilance info robot.lance
   demilance info robot.lance --version 2
+  demilance info robot.lance --tag train-v1
   demilance info robot.lance/data/0f3a.lance
   demilance info robot.lance --json | jq .columns";
 
@@ -37,9 +39,8 @@ Examples:
 pub(crate) struct Arguments {
     /// Table, or one .lance file
     path: String,
-    /// Version of the table [default: the latest]
-    #[arg(long, value_name = "N")]
-    version: Option<u64>,
+    #[command(flatten)]
+    which: WhichVersion,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -49,9 +50,7 @@ pub(crate) struct Arguments {
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let path = &arguments.path;
     let (value, text) = match Place::find(path).await? {
-        Place::Table(store) => {
-            of_table(path, store, arguments.version).await.with_context(|| path.clone())?
-        }
+        Place::Table(store) => of_table(path, store, &arguments.which).await.with_context(|| path.clone())?,
         Place::File(source) => {
             let file = FileReader::open(source).await?;
             of_file(path, &file).await
@@ -91,8 +90,8 @@ async fn of_file(path: &str, file: &FileReader) -> (Value, String) {
     (value, text)
 }
 
-async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Value, String)> {
-    let table = Table::open(store, version).await?;
+async fn of_table(path: &str, store: Store, which: &WhichVersion) -> Result<(Value, String)> {
+    let table = which.open(store, OpenOptions::default()).await?;
     let versions = table.versions().await?;
     let fragments = table.fragments().iter().enumerate();
     let files: Vec<(usize, usize)> = fragments
@@ -117,6 +116,7 @@ async fn of_table(path: &str, store: Store, version: Option<u64>) -> Result<(Val
         "path": path,
         "kind": "table",
         "version": table.version(),
+        "branch": table.branch(),
         "versions": versions.iter().map(|version| json!({
             "version": version.version,
             "rows": version.rows,

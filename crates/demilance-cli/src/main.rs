@@ -1,9 +1,12 @@
 //! The command `demilance`: Lance tables and files from the command line.
 
+mod aligned;
+mod branches;
 mod budget;
 mod cat;
 mod count;
 mod demo;
+mod diff;
 mod failure;
 mod import;
 mod info;
@@ -11,10 +14,14 @@ mod inspect;
 mod output;
 mod place;
 mod quantity;
+mod restore;
 mod retype;
 mod rows;
 mod source;
+mod tags;
 mod verify;
+mod versions;
+mod which;
 mod zones;
 
 use std::io::Write;
@@ -29,6 +36,8 @@ Examples:
   demilance cat robot.lance --rows 0,7,100-109
   demilance cat robot.lance --where \"label = 'grasp' AND pose.x > 0.5\"
   demilance info robot.lance
+  demilance versions robot.lance
+  demilance tag create robot.lance train-v1    name the latest version, and keep it
   demilance verify robot.lance                 read everything, and say what is wrong
   demilance demo                               write and read robot episodes, and see what it costs
 
@@ -56,6 +65,24 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Read everything of a table or a file, and say all that is wrong with it.
     Verify(verify::Arguments),
+    /// List the versions of a table.
+    Versions(versions::Arguments),
+    /// Say what two versions of a table have in common, and what not.
+    Diff(diff::Arguments),
+    /// List the tags of a table.
+    Tags(tags::ListArguments),
+    /// Name a version of a table, or take the name away.
+    Tag(tags::Arguments),
+    /// List the branches of a table.
+    Branches(branches::ListArguments),
+    /// Begin or remove a branch of a table.
+    Branch(branches::Arguments),
+    /// Make an older version of a table the newest again.
+    Restore(restore::Arguments),
+    /// Make a table of the files of another, without a copy.
+    Clone(restore::CloneArguments),
+    /// Give manifests the names that sort newest first.
+    Migrate(restore::MigrateArguments),
     /// Rows of the Apache Fory row format: to JSON, from JSON, byte by byte.
     Rows(rows::Arguments),
     /// Write robot episodes to a table and read training batches from it.
@@ -89,6 +116,15 @@ fn run(command: Command) -> Result<bool> {
             Command::Count(arguments) => count::run(arguments).await,
             Command::Info(arguments) => info::run(arguments).await,
             Command::Inspect(arguments) => inspect::run(arguments).await,
+            Command::Versions(arguments) => versions::run(arguments).await,
+            Command::Diff(arguments) => diff::run(arguments).await,
+            Command::Tags(arguments) => tags::list(arguments).await,
+            Command::Tag(arguments) => tags::run(arguments).await,
+            Command::Branches(arguments) => branches::list(arguments).await,
+            Command::Branch(arguments) => branches::run(arguments).await,
+            Command::Restore(arguments) => restore::run(arguments).await,
+            Command::Clone(arguments) => restore::clone(arguments).await,
+            Command::Migrate(arguments) => restore::migrate(arguments).await,
             Command::Rows(arguments) => rows::run(&arguments),
             Command::Demo(arguments) => demo::run(arguments).await,
             Command::Verify(arguments) => return verify::run(arguments).await,
@@ -101,6 +137,12 @@ fn run(command: Command) -> Result<bool> {
 fn print(text: &str) -> Result<()> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("output")
+}
+
+/// Ends the command because it was called wrongly.
+fn usage(kind: clap::error::ErrorKind, message: &str) -> ! {
+    use clap::CommandFactory;
+    Arguments::command().error(kind, message).exit()
 }
 
 #[cfg(test)]

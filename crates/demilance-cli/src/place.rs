@@ -42,6 +42,9 @@ pub(crate) fn store(path: &str) -> Result<Store> {
 
 /// Whether `store` has the directory of versions that every table has.
 pub(crate) async fn is_table(store: &Store) -> Result<bool> {
+    if let Ok(Some((first, _))) = store.first("_versions").await {
+        return Ok(!first.is_empty());
+    }
     Ok(match store.list("_versions").await {
         Ok(versions) => !versions.is_empty(),
         // What is below a file cannot be listed.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 use crate::source::Progress;
+use crate::which::WhichVersion;
 use crate::{budget, quantity};
 
 const AFTER_HELP: &str = "\
@@ -37,9 +38,8 @@ Examples:
 pub(crate) struct Arguments {
     /// Table, or one .lance file
     path: String,
-    /// Version of the table [default: the latest, and the manifests of the others]
-    #[arg(long, value_name = "N")]
-    version: Option<u64>,
+    #[command(flatten)]
+    which: WhichVersion,
     /// Memory that decoding may take at once beside what rows and stored bytes account for, such as 2GB, or unlimited
     /// [default: 256MiB]
     #[arg(long, value_name = "SIZE", value_parser = budget::parse)]
@@ -58,11 +58,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
     let verified = match Place::find(path).await? {
         Place::Table(store) => {
             let mut hear = |finding| listener.hear(finding);
-            let options = TableOptions { version: arguments.version, budget };
-            let verified = demilance::table::verify::verify(&store, options, &mut hear).await;
-            verified.with_context(|| path.clone())?
+            let verified = async {
+                let (root, version) = arguments.which.reference().resolve(&store).await?;
+                let options = TableOptions { version, budget };
+                demilance::table::verify::verify(&root, options, &mut hear).await
+            };
+            verified.await.with_context(|| path.clone())?
         }
-        Place::File(_) if arguments.version.is_some() => bail!("{path}: is a file, which has no versions"),
+        Place::File(_) if arguments.which.is_given() => bail!("{path}: is a file, which has no versions"),
         Place::File(source) => {
             let options = FileOptions { budget, ..FileOptions::default() };
             demilance::file::verify::verify(source, options, &mut |finding| listener.hear(finding)).await

@@ -22,7 +22,7 @@ pub struct Changes {
     pub to: u64,
     /// Rows before and after, less deleted ones.
     pub rows: (u64, u64),
-    /// Files that only the version after has.
+    /// Files that only the version after has, by kind and fragment.
     pub added: Vec<TableFile>,
     /// Files that only the version before has. They are still there until a clean-up.
     pub gone: Vec<TableFile>,
@@ -45,7 +45,7 @@ pub struct Changes {
 }
 
 /// A file that a version has.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableFile {
     /// What is in it.
@@ -113,8 +113,9 @@ impl Table {
         let (mut added, mut gone) = (only(&after_files, &before_files), only(&before_files, &after_files));
         self.measure(&mut added, &own).await;
         self.measure(&mut gone, &own).await;
-        added.sort();
-        gone.sort();
+        for files in [&mut added, &mut gone] {
+            files.sort_by(|a, b| (a.kind, a.fragment, &a.path).cmp(&(b.kind, b.fragment, &b.path)));
+        }
         let mut kept = Total::default();
         for file in after_files.iter().filter(|(path, _)| before_files.contains_key(*path)) {
             kept.add(file.1);
@@ -140,7 +141,7 @@ impl Table {
         let own = format!("{}/", own.trim_end_matches('/'));
         let measured = files.iter_mut().filter_map(|file| {
             file.path = file.path.strip_prefix(&own)?.to_string();
-            file.bytes.is_none().then(|| async {
+            file.bytes.is_none().then_some(async {
                 if let Ok(source) = self.store().open_file(&file.path, None).await {
                     file.bytes = Some(source.size());
                 }

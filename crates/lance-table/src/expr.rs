@@ -30,6 +30,8 @@ mod token;
 mod typed;
 mod types;
 
+pub(crate) use problem::closest;
+
 /// An expression: a filter, or a value that is computed from columns. Displays as text that parses to it.
 ///
 /// - Columns: `frame`, `` `with space` ``, fields of structs `pose.x` or `pose['x']`. A column is also found when only

@@ -15,6 +15,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::rows::RowList;
 use crate::place::Place;
 use crate::quantity;
+use crate::which::WhichVersion;
 
 /// Rows that are taken in one go: enough that few round trips are made, few enough that images fit.
 const TAKE: usize = 512;
@@ -28,7 +29,7 @@ pub(super) struct Selection<'a> {
     pub(super) filter: Option<&'a Expr>,
     pub(super) offset: u64,
     pub(super) limit: Option<u64>,
-    pub(super) version: Option<u64>,
+    pub(super) which: WhichVersion,
     pub(super) verify_checksums: bool,
     pub(super) budget: DecodeBudget,
     pub(super) with_row_id: bool,
@@ -62,17 +63,21 @@ enum Which {
 impl Reading {
     /// Opens what `selection` names. Errors about it come now, not when the first row is read.
     pub(super) async fn start(selection: &Selection<'_>) -> Result<Self> {
-        let Selection { version, verify_checksums, budget, .. } = *selection;
+        let Selection { which, verify_checksums, budget, .. } = selection;
         match Place::find(selection.path).await? {
             Place::Table(store) => {
-                let options = TableOptions { version, verify_checksums, budget };
-                let table = Table::open_with(store, options).await;
+                let options = TableOptions {
+                    verify_checksums: *verify_checksums,
+                    budget: *budget,
+                    ..Default::default()
+                };
+                let table = which.open(store, options).await;
                 let table = table.with_context(|| selection.path.to_string())?;
                 Self::of_table(table, selection).await.with_context(|| selection.path.to_string())
             }
             Place::File(source) => {
                 let path = selection.path;
-                if version.is_some() {
+                if which.is_given() {
                     bail!("{path}: is one file, only tables have versions");
                 }
                 if selection.with_row_id {
@@ -81,7 +86,11 @@ impl Reading {
                 if selection.filter.is_some() {
                     bail!("{path}: is one file, only tables can be filtered");
                 }
-                let options = FileOptions { verify_checksums, budget, ..Default::default() };
+                let options = FileOptions {
+                    verify_checksums: *verify_checksums,
+                    budget: *budget,
+                    ..Default::default()
+                };
                 let file = FileReader::open_with(source, options).await?;
                 Self::of_file(file, selection).await.with_context(|| selection.path.to_string())
             }
@@ -213,7 +222,7 @@ mod tests {
             filter: None,
             offset,
             limit,
-            version: None,
+            which: WhichVersion::default(),
             verify_checksums: false,
             budget: DecodeBudget::default(),
             with_row_id: false,

@@ -28,6 +28,21 @@ impl Progress {
         Self { bar }
     }
 
+    /// A bar over a number of things that is not known yet.
+    pub(crate) fn steps(noun: &'static str) -> Self {
+        let progress = Self::over(0);
+        if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} {noun}")) {
+            progress.bar.set_style(style);
+        }
+        progress
+    }
+
+    /// So many of `total` are done.
+    pub(crate) fn set(&self, done: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(done);
+    }
+
     /// A bar that is not shown.
     pub(crate) fn hidden() -> Self {
         Self { bar: ProgressBar::hidden() }

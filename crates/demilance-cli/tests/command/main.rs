@@ -9,6 +9,7 @@ mod demo;
 mod import;
 mod inspect;
 mod recordings;
+mod refs;
 mod refuse;
 mod rows;
 mod run;

@@ -26,7 +26,7 @@ pub(super) fn problem(text: &str, at: usize, what: impl std::fmt::Display) -> Ta
 }
 
 /// The one of `names` that `name` is most likely a slip of, if any is near.
-pub(super) fn closest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn closest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let allowed = 1 + name.chars().count() / 4;
     let distances = names.map(|other| (distance(&name.to_lowercase(), &other.to_lowercase()), other));
     distances

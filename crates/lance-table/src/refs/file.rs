@@ -75,13 +75,8 @@ impl Kind {
             Ok(bytes) => self.parse(store, &path, &bytes, name, parse),
             Err(IoError::NotFound { .. }) => {
                 let names = self.files(store).await?.into_iter().map(|(name, _)| name).collect();
-                let (location, name) = (store.location(""), name.into());
-                Err(TableError::UnknownRef {
-                    location,
-                    kind: self.noun(),
-                    name,
-                    instead: name::instead(names),
-                })
+                let (location, instead) = (store.location(""), name::instead(name, names));
+                Err(TableError::UnknownRef { location, kind: self.noun(), name: name.into(), instead })
             }
             Err(error) => Err(error.into()),
         }

@@ -1,5 +1,6 @@
 //! Names of tags and branches, and of their files.
 
+use crate::expr::closest;
 use crate::{Result, TableError};
 
 /// What the table itself is called among its branches.
@@ -95,9 +96,12 @@ pub(super) fn of_file(file: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What there is instead of a name that there is not, as the end of a message.
-pub(super) fn instead(mut known: Vec<String>) -> String {
+/// What there is instead of `name`, which there is not, as the end of a message.
+pub(super) fn instead(name: &str, mut known: Vec<String>) -> String {
     const SHOWN: usize = 10;
+    if let Some(meant) = closest(name, known.iter().map(String::as_str)) {
+        return format!("; did you mean {meant}?");
+    }
     known.sort();
     match known.len() {
         0 => "; there are none".into(),
@@ -164,9 +168,10 @@ mod tests {
 
     #[test]
     fn what_there_is_instead() {
-        assert_eq!(instead(vec![]), "; there are none");
-        assert_eq!(instead(vec!["b".into(), "a".into()]), "; there are: a, b");
+        assert_eq!(instead("x", vec![]), "; there are none");
+        assert_eq!(instead("xyz", vec!["b".into(), "a".into()]), "; there are: a, b");
+        assert_eq!(instead("trian", vec!["b".into(), "train".into()]), "; did you mean train?");
         let many = (10..30).map(|number| number.to_string()).collect();
-        assert!(instead(many).ends_with("18, 19 and 10 more"));
+        assert!(instead("none", many).ends_with("18, 19 and 10 more"));
     }
 }
