@@ -30,6 +30,7 @@
 
 #![forbid(unsafe_code)]
 
+mod change;
 mod columns;
 mod dataset;
 mod error;
@@ -40,6 +41,8 @@ mod scan;
 pub use columns::UpdateConfig;
 pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
+#[doc(no_inline)]
+pub use lance_table::Deleted;
 #[doc(no_inline)]
 pub use lance_table::{
     Branch, Cleanup, CleanupOptions, ColumnOptions, CompactionOptions, Compression, DecodeBudget, Expr,

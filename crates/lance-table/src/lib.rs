@@ -22,7 +22,6 @@ mod columns;
 #[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod commit;
 mod compact;
-#[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod delete;
 mod deletion;
 mod error;
@@ -55,6 +54,7 @@ pub use commit::CommitOptions;
 pub use compact::{
     CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, NewFragment, OldFragment,
 };
+pub use delete::Deleted;
 pub use error::{Result, TableError};
 pub use expr::{Bound, Expr};
 pub use fragment::{DataFile, Fragment};
