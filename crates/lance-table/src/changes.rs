@@ -154,8 +154,13 @@ impl Table {
 impl Total {
     /// With `file` too.
     pub fn add(&mut self, file: &TableFile) {
+        self.count(file.bytes.unwrap_or(0));
+    }
+
+    /// With a file of so many bytes too.
+    pub(crate) const fn count(&mut self, bytes: u64) {
         self.files = self.files.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(file.bytes.unwrap_or(0));
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use crate::{Naming, Result, Table, TableError};
+use crate::{Naming, Result, Table, TableError, Total};
 
 mod needed;
 mod remove;
@@ -56,9 +56,9 @@ pub struct CleanupPlan {
     /// Versions that would go but for a tag or a branch.
     pub held: Vec<HeldVersion>,
     /// Files that no version needs, but which are too young to go.
-    pub young: Amount,
+    pub young: Total,
     /// All files that stay, with the young ones.
-    pub left: Amount,
+    pub left: Total,
     /// The newest version that was looked at, and how manifests are named.
     latest: u64,
     naming: Naming,
@@ -114,22 +114,6 @@ pub struct HeldVersion {
     pub by: Vec<String>,
 }
 
-/// Some files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Amount {
-    /// How many.
-    pub files: u64,
-    /// Their bytes.
-    pub bytes: u64,
-}
-
-impl Amount {
-    pub(crate) const fn add(&mut self, bytes: u64) {
-        self.files = self.files.saturating_add(1);
-        self.bytes = self.bytes.saturating_add(bytes);
-    }
-}
-
 /// What a clean-up removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -137,17 +121,17 @@ pub struct Cleanup {
     /// What was to be removed.
     pub plan: CleanupPlan,
     /// What was.
-    pub removed: Amount,
+    pub removed: Total,
     /// What could not be removed, with the reason. The next clean-up tries again.
     pub failed: Vec<(String, String)>,
 }
 
 impl CleanupPlan {
     /// All that goes.
-    pub fn amount(&self) -> Amount {
+    pub fn amount(&self) -> Total {
         let sizes = self.versions.iter().map(|old| old.bytes).chain(self.files.iter().map(|file| file.bytes));
-        sizes.fold(Amount::default(), |mut sum, bytes| {
-            sum.add(bytes);
+        sizes.fold(Total::default(), |mut sum, bytes| {
+            sum.count(bytes);
             sum
         })
     }

@@ -48,7 +48,7 @@ mod versions;
 mod write;
 
 pub use changes::{Changes, FileKind, TableFile, Total};
-pub use cleanup::{Amount, Cleanup, CleanupOptions, CleanupPlan, HeldVersion, OldFile, OldVersion, Reason};
+pub use cleanup::{Cleanup, CleanupOptions, CleanupPlan, HeldVersion, OldFile, OldVersion, Reason};
 pub use columns::{ColumnOptions, ConfigChange, Misfits, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{

@@ -17,6 +17,7 @@ use crate::proto;
 
 pub(crate) mod files;
 pub(crate) mod flags;
+pub(crate) mod index;
 pub(crate) mod latest;
 pub(crate) mod names;
 

@@ -26,7 +26,7 @@ use super::{Cleanup, CleanupPlan, OldFile, OldVersion, Reason};
 use crate::manifest::files::Which;
 use crate::manifest::latest;
 use crate::table::CONCURRENT;
-use crate::{Result, Table, TableError};
+use crate::{Result, Table, TableError, Total};
 
 struct Removal<'a> {
     store: &'a Store,
@@ -45,7 +45,7 @@ impl Table {
         watch: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Cleanup> {
         let latest = plan.latest;
-        let done = Cleanup { plan, removed: Default::default(), failed: vec![] };
+        let done = Cleanup { plan, removed: Total::default(), failed: vec![] };
         let mut removal = Removal { store: self.store(), watch, done, needed: BTreeSet::new(), latest };
         removal.run().await?;
         Ok(removal.done)
@@ -116,7 +116,7 @@ impl Removal<'_> {
         let mut failed = BTreeSet::new();
         while let Some((path, bytes, result)) = removed.next().await {
             match result {
-                Ok(()) => self.done.removed.add(bytes),
+                Ok(()) => self.done.removed.count(bytes),
                 Err(error) => {
                     self.done.failed.push((path.clone(), error.to_string()));
                     failed.insert(path);

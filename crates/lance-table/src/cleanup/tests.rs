@@ -111,7 +111,7 @@ async fn old_versions_go_with_what_only_they_need() {
     check(&store).await;
     // Again, there is nothing to do.
     let again = table.clean_up(&keep(1)).await.unwrap();
-    assert_eq!((again.removed, tree(&store).await), (Amount::default(), after));
+    assert_eq!((again.removed, tree(&store).await), (Total::default(), after));
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn files_without_a_version_wait_until_they_are_old() {
         store.put(path, "x".into()).await.unwrap();
     }
     let young = table.plan_cleanup(&CleanupOptions::default()).await.unwrap();
-    assert_eq!((young.files.len(), young.young), (0, Amount { files: 9, bytes: 9 }));
+    assert_eq!((young.files.len(), young.young), (0, Total { files: 9, bytes: 9 }));
     let paths = |plan: &CleanupPlan| plan.files.iter().map(|file| file.path.clone()).collect::<BTreeSet<_>>();
     let expected = leftovers.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
     let later = SystemTime::now() + DAY * 8;

@@ -6,9 +6,9 @@ use lance_io::Listed;
 use uuid::Uuid;
 
 use super::needed::Needed;
-use super::{Amount, CleanupOptions, CleanupPlan, IN_PROGRESS, OldFile, OldVersion, Reason};
+use super::{CleanupOptions, CleanupPlan, IN_PROGRESS, OldFile, OldVersion, Reason};
 use crate::manifest::names::VERSIONS;
-use crate::{Result, Table};
+use crate::{Result, Table, Total};
 
 /// How names of files begin that are being written.
 const TEMPORARY: &str = ".tmp";
@@ -31,8 +31,8 @@ impl Table {
             versions: vec![],
             files: vec![],
             held: needed.held.clone(),
-            young: Amount::default(),
-            left: Amount::default(),
+            young: Total::default(),
+            left: Total::default(),
             latest: needed.latest,
             naming: needed.naming,
         };
@@ -114,10 +114,10 @@ impl Walk<'_> {
                 self.plan.files.push(OldFile { path, bytes: listed.size, reason, owner });
             }
             Some(_) => {
-                self.plan.young.add(listed.size);
-                self.plan.left.add(listed.size);
+                self.plan.young.count(listed.size);
+                self.plan.left.count(listed.size);
             }
-            None => self.plan.left.add(listed.size),
+            None => self.plan.left.count(listed.size),
         }
     }
 }

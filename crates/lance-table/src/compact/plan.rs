@@ -7,6 +7,7 @@ use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
 use super::{CompactionOptions, Settings};
+use crate::manifest::index::follows_rows;
 use crate::{Fragment, Manifest, Result, Table, TableError};
 
 /// What a compaction would do, worked out from one version of a table: [`Table::plan_compaction`] makes it.
@@ -170,7 +171,8 @@ fn bins(
     options: &CompactionOptions,
 ) -> Result<Vec<Vec<Candidate>>, FormatError> {
     let covers = coverage(manifest)?;
-    let movable = manifest.has_stable_row_ids();
+    let stable = manifest.has_stable_row_ids();
+    let fixed = manifest.indices.iter().map(|index| !follows_rows(index, stable)).collect::<Vec<_>>();
     let mut bins: Vec<Vec<Candidate>> = vec![];
     let mut open = false;
     for fragment in fragments {
@@ -179,9 +181,10 @@ fn bins(
             inside.then_some(index)
         });
         let indices = indices.collect::<BTreeSet<_>>();
-        // The entries of an index point at addresses, which change; and what is not known to be covered cannot be
+        // Entries of an index that are addresses would lead nowhere; and what is not known to be covered cannot be
         // corrected.
-        let held = !movable && !indices.is_empty() || covers.iter().any(Option::is_none);
+        let held = indices.iter().any(|index| fixed.get(*index).is_none_or(|fixed| *fixed))
+            || covers.iter().any(Option::is_none);
         let Some(candidate) = candidate(fragment, indices, options).filter(|_| !held) else {
             open = false;
             continue;
@@ -258,7 +261,7 @@ fn even(rows: u64, parts: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::{self, DataFragment, DeletionFile, IndexMetadata};
+    use crate::proto::{self, Any, DataFragment, DeletionFile, IndexMetadata};
 
     /// Fragments by (physical rows, deleted rows); a row has 10 bytes.
     fn fragments(of: &[(u64, u64)]) -> Vec<Fragment> {
@@ -288,7 +291,14 @@ mod tests {
     fn index(name: &str, covered: &[u32]) -> IndexMetadata {
         let mut bytes = vec![];
         covered.iter().copied().collect::<RoaringBitmap>().serialize_into(&mut bytes).unwrap();
-        IndexMetadata { name: name.into(), fragment_bitmap: bytes.into(), ..Default::default() }
+        let index_details =
+            Some(Any { type_url: "/lance.table.BitmapIndexDetails".into(), ..Default::default() });
+        IndexMetadata {
+            name: name.into(),
+            fragment_bitmap: bytes.into(),
+            index_details,
+            ..Default::default()
+        }
     }
 
     /// The tasks, as ids of fragments and sizes of new ones.
@@ -365,6 +375,12 @@ mod tests {
         );
         assert_eq!(
             tasks(&of, vec![index("a", &[2, 3])], false, &hundred()),
+            [(vec![0, 1], vec![80]), (vec![4, 5], vec![80])]
+        );
+        // Entries of some are addresses all the same.
+        let addresses = || vec![IndexMetadata { index_details: None, ..index("a", &[2, 3]) }];
+        assert_eq!(
+            tasks(&of, addresses(), true, &hundred()),
             [(vec![0, 1], vec![80]), (vec![4, 5], vec![80])]
         );
         // One that does not say what it covers.

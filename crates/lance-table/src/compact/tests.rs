@@ -16,8 +16,8 @@ use crate::WriteMode;
 use crate::commit::commit;
 use crate::delete::Offsets;
 use crate::operation::{Delete, Operation};
-use crate::proto::IndexMetadata;
 use crate::proto::transaction::Operation as Stored;
+use crate::proto::{Any, IndexMetadata};
 
 fn rows(range: std::ops::Range<i32>) -> RecordBatch {
     let names = range.clone().map(|i| (i % 7 != 0).then(|| format!("row {i}")));
@@ -91,6 +91,7 @@ async fn index(table: &Table, covered: &[u32]) -> Table {
         name: "by_i".into(),
         fields: vec![0],
         fragment_bitmap: bytes.into(),
+        index_details: Some(Any { type_url: "/lance.table.BitmapIndexDetails".into(), ..Default::default() }),
         ..Default::default()
     });
     edit(table, manifest).await

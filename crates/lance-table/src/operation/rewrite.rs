@@ -7,6 +7,7 @@ use roaring::RoaringBitmap;
 use super::theirs::touched;
 use super::{Stored, Verdict, corrupt, finish, flags_of, following};
 use crate::Manifest;
+use crate::manifest::index::follows_rows;
 use crate::proto::transaction::{self, rewrite};
 use crate::proto::{DataFragment, IndexMetadata};
 
@@ -52,12 +53,12 @@ impl Rewrite {
             if let Some(remapped) = remapped {
                 index.clone_from(&remapped.new);
             }
-            self.cover(index, stable || remapped.is_some())?;
+            self.cover(index, remapped.is_some() || follows_rows(index, stable))?;
         }
         finish(next, flags_of(previous))
     }
 
-    /// Corrects which fragments `index` covers. Its entries still hold if they are of stable ids or were remapped.
+    /// Corrects which fragments `index` covers, whose entries must still hold.
     fn cover(&self, index: &mut IndexMetadata, holds: bool) -> Result<()> {
         let bad = |reason: &str| corrupt(format!("index {:?}: {reason}", index.name));
         let mut covered = RoaringBitmap::deserialize_from(&index.fragment_bitmap[..])

@@ -204,7 +204,7 @@ fn fragments_take_the_place_of_others() {
     assert_eq!((ids(&second), second.message.max_fragment_id), (vec![3], Some(3)));
     assert!(operation(vec![]).apply(Some(&second), now()).is_err());
 
-    // An index points at the old places of rows, unless it was remapped or is of stable ids.
+    // An index points at the old places of rows, unless it was remapped or has stable ids.
     let index = |covered: &[u32]| IndexMetadata {
         uuid: Some(proto::Uuid { uuid: Bytes::from_static(&[1; 16]) }),
         name: "by_a".into(),
