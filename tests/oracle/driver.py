@@ -69,12 +69,12 @@ def do_write_table(arrow, to, version=None, mode="create", **options):
     return lance.write_dataset(reader, to, mode=mode, data_storage_version=version, **options).version
 
 
-def do_read_table(path, to, rows=None, columns=None, version=None, with_row_id=False):
+def do_read_table(path, to, rows=None, columns=None, version=None, with_row_id=False, where=None):
     """Scans a table, or takes rows by position."""
     table = lance.dataset(path, version=version)
     if rows is not None:
         return store(table.take(rows, columns=columns), to)
-    return store(table.to_table(columns=columns, with_row_id=with_row_id), to)
+    return store(table.to_table(columns=columns, with_row_id=with_row_id, filter=where), to)
 
 
 def do_describe_table(path):
@@ -93,8 +93,9 @@ def do_describe_table(path):
     }
 
 
-def do_delete(path, predicate):
-    table = lance.dataset(path)
+def do_delete(path, predicate, version=None):
+    """Deletes rows; `version` is that of a handle that does not know what came after."""
+    table = lance.dataset(path, version=version)
     table.delete(predicate)
     return table.version
 
@@ -118,6 +119,30 @@ def do_create_index(path, column, kind="BTREE"):
     table = lance.dataset(path)
     table.create_scalar_index(column, kind)
     return lance.dataset(path).version
+
+
+def do_index_rows(path, name):
+    """How many rows an index has, and how many it does not."""
+    stats = lance.dataset(path).stats.index_stats(name)
+    return [stats["num_indexed_rows"], stats["num_unindexed_rows"]]
+
+
+def do_optimize_index(path):
+    table = lance.dataset(path)
+    table.optimize.optimize_indices()
+    return lance.dataset(path).version
+
+
+def do_clean_up(path, keep, **options):
+    """Keeps some of the newest versions; the versions that are left."""
+    table = lance.dataset(path)
+    table.cleanup_old_versions(retain_versions=keep, **options)
+    return [version["version"] for version in lance.dataset(path).versions()]
+
+
+def do_branch(path, name, version):
+    lance.dataset(path).create_branch(name, version)
+    return name
 
 
 def do_restore(path, version):
