@@ -134,7 +134,7 @@ fn every_type_in_every_version() {
         for checksums in [false, true] {
             let options = CompactionOptions {
                 target_rows: if checksums { 100_000 } else { 700 },
-                checksums,
+                checksums: Some(checksums),
                 ..Default::default()
             };
             let done = place.compact(&options);
