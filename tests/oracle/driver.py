@@ -8,6 +8,7 @@ starting it takes most of a second. Arrow data goes both ways as IPC streams in 
 dictionaries between batches, a file may not.
 """
 
+import datetime
 import json
 import sys
 
@@ -209,10 +210,72 @@ def do_read_lineage(path, to):
     return store(lance.dataset(path).to_table(columns=columns), to)
 
 
-def do_tag(path, name, version):
-    table = lance.dataset(path)
-    table.tags.create(name, version)
+def do_tag(path, name, version, branch=None, update=False):
+    tags = lance.dataset(path).tags
+    (tags.update if update else tags.create)(name, (branch, version))
     return name
+
+
+def do_delete_tag(path, name):
+    lance.dataset(path).tags.delete(name)
+
+
+def do_names(path):
+    """Tags as name: [branch, version], branches as name: [parent, version]."""
+    table = lance.dataset(path)
+    return {
+        "tags": {name: [tag["branch"], tag["version"]] for name, tag in table.tags.list().items()},
+        "branches": {
+            name: [branch["parent_branch"], branch["parent_version"]] for name, branch in table.branches.list().items()
+        },
+    }
+
+
+def do_branch(path, name, version=None, branch=None):
+    return lance.dataset(path).create_branch(name, (branch, version)).version
+
+
+def do_delete_branch(path, name):
+    lance.dataset(path).branches.delete(name)
+
+
+def do_write_branch(path, branch, arrow):
+    """Appends to a branch; its version."""
+    schema, batches = load(arrow)
+    table = lance.dataset(path).checkout_version((branch, None))
+    return lance.write_dataset(pa.RecordBatchReader.from_batches(schema, batches), table, mode="append").version
+
+
+def do_delete_in_branch(path, branch, predicate):
+    table = lance.dataset(path).checkout_version((branch, None))
+    table.delete(predicate)
+    return table.version
+
+
+def do_compact_branch(path, branch):
+    table = lance.dataset(path).checkout_version((branch, None))
+    table.optimize.compact_files()
+    return table.version
+
+
+def do_read_branch(path, branch, to, version=None):
+    table = lance.dataset(path).checkout_version((branch, version))
+    return store(table.to_table(), to)
+
+
+def do_clone(path, to, version, branch=None):
+    return lance.dataset(path).shallow_clone(to, (branch, version)).version
+
+
+def do_version_at(path, seconds):
+    """The version that was the latest at a time."""
+    moment = datetime.datetime.fromtimestamp(seconds)
+    return lance.dataset(path, asof=moment).version
+
+
+def do_migrate(path):
+    # The latest version of a table with both kinds of names cannot be opened, but one of which the number is known.
+    lance.dataset(path, version=2).migrate_manifest_paths_v2()
 
 
 def do_encode_rows(schema, rows):
