@@ -34,6 +34,8 @@ pub(crate) use problem::closest;
 
 /// An expression: a filter, or a value that is computed from columns. Displays as text that parses to it.
 ///
+/// What there is:
+///
 /// - Columns: `frame`, `` `with space` ``, fields of structs `pose.x` or `pose['x']`. A column is also found when only
 ///   the case of its name differs. Text in double quotes is text, as in the reference, and not a name.
 /// - Literals: `1`, `-2.5e3`, `'text'`, `true`, `NULL`, `X'00FF'`, `DATE '2026-01-31'`,
@@ -48,7 +50,17 @@ pub(crate) use problem::closest;
 ///   `ends_with`, `contains`, `concat`, `array_length`, `isnan`, `coalesce`, `nullif`, `date_part('year', a)`,
 ///   `EXTRACT(YEAR FROM a)`, `year(a)` and so on.
 ///
-/// NaN is equal to itself and greater than all numbers, and 0.0 is equal to -0.0, as in the reference.
+/// NaN is equal to itself and greater than all numbers, as in the reference. Text that both take means the same there, but
+/// for this:
+///
+/// - Integers that do not fit the result of `+`, `-`, `*` are an error here, and wrap around there.
+/// - 0.0 is equal to -0.0 here, and there only beside literals. Halves and integers are compared exactly here.
+/// - A float literal beside a half or a float of 32 bits is rounded to it here, and there only to the right of it.
+/// - A literal with a fraction of a second is not cut for a column of whole seconds.
+/// - Integers of 64 bits without sign are divided like all others; the reference makes decimals of them.
+/// - What comes behind an expression is an error, and is not looked at there.
+/// - Kinds of values that have nothing in common, such as dates and numbers, are not compared. Times without a zone are
+///   not compared with those of a named zone other than UTC, of which there is no table here.
 ///
 /// ```
 /// use arrow_array::{Array, BooleanArray, record_batch};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, new_empty_array};
+use arrow_array::{Array, ArrayRef, BooleanArray, new_empty_array, new_null_array};
 use arrow_cast::can_cast_types;
 use arrow_schema::{DataType, Schema};
 
-use super::evaluate::{Rows, Run};
+use super::evaluate::{Rows, Run, boolean};
 use super::problem::problem;
 use super::source::Source;
 use super::syntax::{Arithmetic, Is, Kind as Syntax, Literal, Node};
@@ -58,8 +58,8 @@ impl<'a> Binder<'a> {
                 Typed::new(Kind::Not(value), DataType::Boolean, at)
             }
             Syntax::Negate(value) => self.negate(value, at)?,
-            Syntax::And(all) => Typed::new(Kind::And(self.booleans(all, "AND")?), DataType::Boolean, at),
-            Syntax::Or(all) => Typed::new(Kind::Or(self.booleans(all, "OR")?), DataType::Boolean, at),
+            Syntax::And(all) => joined(self.booleans(all, "AND")?, false, at),
+            Syntax::Or(all) => joined(self.booleans(all, "OR")?, true, at),
             Syntax::Chain { first, rest } => self.chain(first, rest, at)?,
             Syntax::Compare { op, sides } => {
                 let left = self.operand(&sides.0)?;
@@ -175,6 +175,9 @@ impl<'a> Binder<'a> {
 
     fn like(&mut self, sides: &(Node, Node), any_case: bool, at: usize) -> Result<Typed> {
         let (text, pattern) = self.texts(&sides.0, &sides.1, if any_case { "ILIKE" } else { "LIKE" })?;
+        if is_null(&text) || is_null(&pattern) {
+            return Ok(unknown(at));
+        }
         Ok(Typed::new(Kind::Like { sides: Box::new((text, pattern)), any_case }, DataType::Boolean, at))
     }
 
@@ -236,6 +239,27 @@ impl<'a> Binder<'a> {
     fn problem(&self, at: usize, what: impl std::fmt::Display) -> TableError {
         problem(self.text, at, what)
     }
+}
+
+/// OR of `all` if `decisive` is true, AND if it is false. What the others are makes no difference if one of them always
+/// is `decisive`.
+fn joined(all: Vec<Typed>, decisive: bool, at: usize) -> Typed {
+    let constant = |typed: &Typed| boolean(typed.as_constant()?).ok()?.iter().next()?;
+    if all.iter().any(|typed| constant(typed) == Some(decisive)) {
+        return Typed::constant(Arc::new(BooleanArray::from(vec![decisive])), at);
+    }
+    let kind = if decisive { Kind::Or(all) } else { Kind::And(all) };
+    Typed::new(kind, DataType::Boolean, at)
+}
+
+/// Whether it is null for all rows.
+fn is_null(typed: &Typed) -> bool {
+    typed.as_constant().is_some_and(|value| value.logical_null_count() > 0)
+}
+
+/// A condition that is neither true nor false.
+fn unknown(at: usize) -> Typed {
+    Typed::constant(new_null_array(&DataType::Boolean, 1), at)
 }
 
 fn negate_if(negated: bool, typed: Typed) -> Typed {

@@ -215,7 +215,8 @@ impl Typed {
 }
 
 impl Test {
-    fn value(&self) -> Option<&Typed> {
+    /// What is compared with.
+    pub(super) fn value(&self) -> Option<&Typed> {
         match &self.right {
             Right::Value(value) => Some(value),
             Right::Fixed { .. } => None,

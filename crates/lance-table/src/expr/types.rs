@@ -54,12 +54,10 @@ pub(super) fn common(one: &DataType, other: &DataType) -> Option<DataType> {
         (T::Null, same) | (same, T::Null) => same.clone(),
         _ if one.is_numeric() && other.is_numeric() => return common_number(one, other),
         (T::Utf8 | T::LargeUtf8, T::Utf8 | T::LargeUtf8) => T::LargeUtf8,
-        _ if is_binary(one) && is_binary(other) => {
-            if [one, other].contains(&&T::LargeBinary) {
-                T::LargeBinary
-            } else {
-                T::Binary
-            }
+        // A text is compared with bytes by its own.
+        _ if (is_text(one) || is_binary(one)) && (is_text(other) || is_binary(other)) => {
+            let long = [one, other].into_iter().any(|side| matches!(side, T::LargeUtf8 | T::LargeBinary));
+            if long { T::LargeBinary } else { T::Binary }
         }
         (T::Date32 | T::Date64, T::Date32 | T::Date64) => T::Date64,
         (T::Date32, time @ T::Timestamp(..)) | (time @ T::Timestamp(..), T::Date32) => time.clone(),

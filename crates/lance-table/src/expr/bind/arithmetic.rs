@@ -75,6 +75,11 @@ impl Binder<'_> {
             let literal = literal.clone();
             return self.plain(Operand::Literal { literal, at });
         }
+        // A difference may be negative, whatever the sides are.
+        let other = match other {
+            DataType::UInt64 if op == Arithmetic::Subtract => &DataType::Int64,
+            other => other,
+        };
         let value = literal.beside(other).map_err(|error| self.problem(at, error))?;
         Ok(Typed::constant(value, at))
     }

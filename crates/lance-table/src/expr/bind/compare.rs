@@ -12,7 +12,7 @@ use super::super::literal::Met;
 use super::super::syntax::{Comparison, Literal, Node};
 use super::super::typed::{Kind, List, Right, Test, Typed};
 use super::super::types::{common, is_ordered};
-use super::{Binder, Operand, none_of};
+use super::{Binder, Operand, is_null, none_of, unknown};
 use crate::Result;
 
 impl Binder<'_> {
@@ -25,7 +25,12 @@ impl Binder<'_> {
         if let (Some(_), Operand::Literal { literal, at }) = (left.as_constant(), &right) {
             self.refuse_name(literal, *at)?;
         }
-        let tests = vec![self.test(op, &left, right, at)?];
+        let test = self.test(op, &left, right, at)?;
+        let plain = !matches!(op, Comparison::Distinct | Comparison::NotDistinct);
+        if plain && (is_null(&left) || test.value().is_some_and(is_null)) {
+            return Ok(unknown(at));
+        }
+        let tests = vec![test];
         Ok(Typed::new(Kind::Compare { value: Box::new(left), tests }, DataType::Boolean, at))
     }
 

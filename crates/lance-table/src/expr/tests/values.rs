@@ -199,6 +199,7 @@ fn texts_and_bytes() {
         ("lower(dict) = 'a'", &[0, 2, 5]),
         ("dict IS NULL", &[3]),
         ("dict = s", &[0]),
+        ("ls = bin", &[0, 1, 3]),
     ]);
 }
 
@@ -289,6 +290,8 @@ fn arithmetic() {
         ("i32 + f32 > 0", &[2, 3, 4, 6]),
         ("u8 - 1 > 0", &[2, 3, 4, 6, 7]),
         ("u8 - 1 < 0", &[0]),
+        ("u64 - 3 < 0", &[1, 2, 3]),
+        ("1 - u64 >= 0", &[1, 2]),
         ("u64 - i64 = 0", &[1, 2, 3, 4]),
         ("1 + 2 * 3 - 4 = 3", &[0, 1, 2, 3, 4, 5, 6, 7]),
         ("7 - 2 - 1 = 4", &[0, 1, 2, 3, 4, 5, 6, 7]),
@@ -476,7 +479,9 @@ fn constants_are_known_without_rows() {
         ("NULL AND true", Some(false)),
         ("NOT (1 = 2)", Some(true)),
         ("b", None),
-        ("b OR true", None),
+        ("b OR true", Some(true)),
+        ("1 / i32 = 1 AND false", Some(false)),
+        ("b AND true", None),
         ("1", None),
         ("1 / 0 = 1", None),
     ] {
