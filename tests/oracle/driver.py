@@ -218,6 +218,14 @@ def do_describe_columns(path):
     }
 
 
+def do_read_blobs(path, column, version, to):
+    """The values of a blob column, in scan order."""
+    table = lance.dataset(path, version=version)
+    files = table.take_blobs(column, indices=list(range(table.count_rows())))
+    values = [None if file is None else file.read() for file in files]
+    return store(pa.table({"blob": pa.array(values, pa.large_binary())}), to)
+
+
 def do_read_lineage(path, to):
     columns = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
     return store(lance.dataset(path).to_table(columns=columns), to)

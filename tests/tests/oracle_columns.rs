@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float32Type, Int32Type, Int64Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
-    StructArray, record_batch,
+    Array, ArrayRef, FixedSizeListArray, Int32Array, Int64Array, LargeBinaryArray, ListArray, RecordBatch,
+    StringArray, StructArray, record_batch,
 };
 use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, Schema};
@@ -381,4 +381,59 @@ fn indices_and_pairs() {
     let described = both.must(&[both.job("describe_columns", json!({}))]).remove(0);
     assert_eq!((&described["config"], &described["metadata"]), (&json!({}), &json!({"a": "b"})));
     both.check(1..=version);
+}
+
+/// Blobs stay where they are, whatever becomes of the columns beside them.
+#[test]
+fn blobs_are_left_alone() {
+    let Some(oracle) = Oracle::find("columns of tables with blobs") else { return };
+    for version in Version::ALL {
+        let both = Both::new(&oracle);
+        let blob = [("lance-encoding:blob".to_string(), "true".to_string())].into();
+        let blob = Field::new("video", DataType::LargeBinary, true).with_metadata(blob);
+        let videos = LargeBinaryArray::from_iter((0..300).map(|n| (n % 7 != 2).then(|| vec![n as u8; 5000])));
+        let ids = Int64Array::from_iter_values(0..300);
+        let schema = Arc::new(Schema::new(vec![Field::new("id", DataType::Int64, true), blob]));
+        let batch = RecordBatch::try_new(schema, vec![Arc::new(ids), Arc::new(videos)]).unwrap();
+        stream::write(&both.at("rows.arrow"), &batch.schema(), &[batch]);
+        both.must(&[
+            json!({"do": "write_table", "arrow": both.at("rows.arrow"), "to": both.path, "version": version.to_string(), "max_rows_per_file": 100}),
+            both.job("delete", json!({"predicate": "id % 5 = 3"})),
+        ]);
+        let (add, commit) = (ColumnOptions::default(), CommitOptions::default());
+        let last = ours::run(async {
+            let before = both.open().await;
+            let t = before.add_columns(doubled("twice"), &add).await.unwrap();
+            let t = t.add_columns(computed("k", "id - 1"), &add).await.unwrap();
+            let t = t.cast_column("id", &DataType::Int32, Misfits::Refuse, &add).await.unwrap();
+            let t = t.rename_column("video", "film", &commit).await.unwrap();
+            let t = t.drop_columns(&["twice"], &commit).await.unwrap();
+            for (fragment, earlier) in t.fragments().iter().zip(before.fragments()) {
+                assert_eq!(fragment.files()[0].path, earlier.files()[0].path);
+            }
+            let cast = t.cast_column("film", &DataType::Binary, Misfits::Refuse, &add).await;
+            let tells = t.add_columns(computed("there", "film IS NOT NULL"), &add).await;
+            let required = t.set_nullable("film", false, &commit).await;
+            for outcome in [cast, tells, required] {
+                let error = outcome.unwrap_err().to_string();
+                assert!(error.contains("unsupported: ") && error.contains("film"), "{error}");
+            }
+            t.version()
+        });
+        let read = |version| {
+            let to = both.at(&format!("{version}.arrow"));
+            both.job(
+                "read_blobs",
+                json!({"column": if version < 6 { "video" } else { "film" }, "version": version, "to": to}),
+            )
+        };
+        both.must(&(2..=last).map(read).collect::<Vec<_>>());
+        let blobs = |version| stream::read(&both.at(&format!("{version}.arrow"))).1;
+        let expected = blobs(2);
+        assert_eq!(expected.iter().map(RecordBatch::num_rows).sum::<usize>(), 240);
+        (3..=last).for_each(|version| assert_eq!(blobs(version), expected));
+        // The reference can drop it, and we can.
+        ours::run(async { both.open().await.drop_columns(&["film"], &commit).await.unwrap() });
+        both.check(last + 1..=last + 1);
+    }
 }

@@ -4,6 +4,7 @@ mod aligned;
 mod branches;
 mod budget;
 mod cat;
+mod columns;
 mod count;
 mod demo;
 mod diff;
@@ -19,6 +20,7 @@ mod retype;
 mod rows;
 mod source;
 mod tags;
+mod type_name;
 mod verify;
 mod versions;
 mod which;
@@ -36,6 +38,7 @@ Examples:
   demilance cat robot.lance --rows 0,7,100-109
   demilance cat robot.lance --where \"label = 'grasp' AND pose.x > 0.5\"
   demilance info robot.lance
+  demilance add-column robot.lance --name fast --expr 'speed > 0.5'
   demilance versions robot.lance
   demilance tag create robot.lance train-v1    name the latest version, and keep it
   demilance verify robot.lance                 read everything, and say what is wrong
@@ -65,6 +68,16 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Read everything of a table or a file, and say all that is wrong with it.
     Verify(verify::Arguments),
+    /// Add columns to a table: of an expression, of files, or of nulls.
+    AddColumn(columns::AddArguments),
+    /// Drop columns of a table.
+    DropColumn(columns::DropArguments),
+    /// Give a column of a table another name.
+    RenameColumn(columns::RenameArguments),
+    /// Give a column of a table another type.
+    CastColumn(columns::CastArguments),
+    /// Print or change key-value pairs of a table.
+    Config(columns::ConfigArguments),
     /// List the versions of a table.
     Versions(versions::Arguments),
     /// Say what two versions of a table have in common, and what not.
@@ -116,6 +129,11 @@ fn run(command: Command) -> Result<bool> {
             Command::Count(arguments) => count::run(arguments).await,
             Command::Info(arguments) => info::run(arguments).await,
             Command::Inspect(arguments) => inspect::run(arguments).await,
+            Command::AddColumn(arguments) => columns::add(arguments).await,
+            Command::DropColumn(arguments) => columns::drop(arguments).await,
+            Command::RenameColumn(arguments) => columns::rename(arguments).await,
+            Command::CastColumn(arguments) => columns::cast(arguments).await,
+            Command::Config(arguments) => columns::config(arguments).await,
             Command::Versions(arguments) => versions::run(arguments).await,
             Command::Diff(arguments) => diff::run(arguments).await,
             Command::Tags(arguments) => tags::list(arguments).await,

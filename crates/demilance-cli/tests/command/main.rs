@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_truncation)]
 
 mod cat;
+mod columns;
 mod count;
 mod demo;
 mod import;

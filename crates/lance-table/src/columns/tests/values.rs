@@ -100,3 +100,28 @@ async fn rows_find_their_partners() {
     let y = column(&table, "y").await;
     assert_eq!(y.as_primitive::<Int64Type>().iter().flatten().collect::<Vec<_>>(), [44, 44]);
 }
+
+/// The files of a column of videos, which nothing of this reads: they are not even there.
+#[tokio::test]
+async fn other_columns_cost_nothing() {
+    let (options, commit) = (ColumnOptions::default(), CommitOptions::default());
+    let small = table(Version::V2_2).await;
+    let videos = (0..10).map(|n| Some(vec![n as u8; 100_000])).collect::<arrow_array::LargeBinaryArray>();
+    let videos = RecordBatch::try_from_iter([("video", Arc::new(videos) as ArrayRef)]).unwrap();
+    let table = small.add_columns(NewColumns::aligned(videos), &options).await.unwrap();
+    for fragment in table.fragments() {
+        table.store().delete(&format!("data/{}", fragment.files()[1].path)).await.unwrap();
+    }
+    let (store, counts) = table.store().counted();
+    let table = Table::open(store, None).await.unwrap();
+    let (requests, writes) = (counts.requests(), counts.writes());
+    let added = table.add_columns(expressions(&[("m", "n * 2")]), &options).await.unwrap();
+    // Of each fragment the tail of a file and one page, and its file; then the commit.
+    assert!(counts.requests() - requests <= 3 * 3 + 4, "{}", counts.requests() - requests);
+    assert_eq!(counts.writes() - writes, 3 + 2);
+    assert!(counts.bytes() < 100_000, "{} bytes", counts.bytes());
+    let cast = added.cast_column("n", &DataType::Int64, Misfits::Refuse, &options).await.unwrap();
+    let named = cast.rename_column("video", "film", &commit).await.unwrap();
+    let last = named.drop_columns(&["film"], &commit).await.unwrap();
+    assert_eq!(last.schema().names(), ["n", "s", "m"]);
+}

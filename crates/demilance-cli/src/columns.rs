@@ -1,0 +1,70 @@
+//! The commands that change columns of a table, and what they have in common.
+
+mod add;
+mod change;
+mod config;
+mod watch;
+
+pub(crate) use add::{AddArguments, add};
+pub(crate) use change::{CastArguments, DropArguments, RenameArguments, cast, drop, rename};
+pub(crate) use config::{ConfigArguments, config};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use demilance::table::Table;
+
+use crate::diff::summary;
+use crate::quantity;
+use crate::which::WhichVersion;
+
+/// The table that a command changes.
+#[derive(Debug, Args)]
+struct Changed {
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
+    path: String,
+    /// Branch of the table
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+}
+
+impl Changed {
+    /// The latest version. Errors name the table.
+    async fn open(&self) -> Result<Table> {
+        WhichVersion::of_branch(self.branch.clone()).open_path(&self.path).await
+    }
+
+    /// Says what became of `before`, and names the table in errors.
+    async fn report(&self, before: &Table, outcome: Result<Table>) -> Result<()> {
+        let told = async {
+            let after = outcome?;
+            let changes = after.changes_since(Some(before)).await?;
+            let mut text = format!(
+                "{}: version {}, {}\n",
+                self.path,
+                after.version(),
+                quantity::of(after.rows(), "row")
+            );
+            for column in &changes.columns_dropped {
+                text.push_str(&format!("- {column}\n"));
+            }
+            for column in &changes.columns_added {
+                text.push_str(&format!("+ {column}\n"));
+            }
+            for (old, new) in &changes.columns_changed {
+                text.push_str(&format!("  {old} is {new}\n"));
+            }
+            let indices = |table: &Table| {
+                table.manifest().indices.iter().map(|index| index.name.clone()).collect::<Vec<_>>()
+            };
+            let left = indices(&after);
+            for index in indices(before).into_iter().filter(|index| !left.contains(index)) {
+                text.push_str(&format!("- index {index}, over a column that is gone\n"));
+            }
+            text.push_str(&format!("{}\n", summary(&changes)));
+            Ok::<_, anyhow::Error>(text)
+        };
+        let text = told.await.with_context(|| self.path.clone())?;
+        crate::print(&text)
+    }
+}
