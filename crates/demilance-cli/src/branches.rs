@@ -84,7 +84,7 @@ pub(crate) async fn list(arguments: ListArguments) -> Result<()> {
             })
         });
         let value = branches.collect::<Vec<_>>();
-        return crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?));
+        return crate::print_json(value);
     }
     if branches.is_empty() {
         return crate::print(&format!("{path}: no branches\n"));

@@ -53,7 +53,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let changes = after.changes_since(Some(&before)).await.with_context(|| path.clone())?;
     if arguments.json {
         let value = json_of(path, &changes);
-        return crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?));
+        return crate::print_json(value);
     }
     crate::print(&text(path, &changes))
 }

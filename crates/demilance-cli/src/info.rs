@@ -56,11 +56,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
             of_file(path, &file).await
         }
     };
-    if arguments.json {
-        crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?))
-    } else {
-        crate::print(&text)
-    }
+    if arguments.json { crate::print_json(value) } else { crate::print(&text) }
 }
 
 async fn of_file(path: &str, file: &FileReader) -> (Value, String) {

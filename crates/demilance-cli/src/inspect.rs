@@ -38,7 +38,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     };
     let file = describe(&FileReader::open(source).await?);
     if arguments.json {
-        crate::print(&format!("{}\n", serde_json::to_string_pretty(&json_of(path, &file))?))
+        crate::print_json(json_of(path, &file))
     } else {
         crate::print(&text_of(path, &file)?)
     }

@@ -157,6 +157,11 @@ fn print(text: &str) -> Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("output")
 }
 
+/// Writes JSON to stdout, on several lines.
+fn print_json(value: impl Into<serde_json::Value>) -> Result<()> {
+    print(&format!("{:#}\n", value.into()))
+}
+
 /// Ends the command because it was called wrongly.
 fn usage(kind: clap::error::ErrorKind, message: &str) -> ! {
     use clap::CommandFactory;

@@ -85,7 +85,7 @@ pub(crate) async fn list(arguments: ListArguments) -> Result<()> {
             })
         });
         let value = tags.collect::<Vec<_>>();
-        return crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?));
+        return crate::print_json(value);
     }
     if tags.is_empty() {
         return crate::print(&format!("{path}: no tags\n"));

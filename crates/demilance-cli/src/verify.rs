@@ -86,7 +86,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
             "pages": verified.pages,
             "checksummed": verified.checksummed,
         });
-        crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?))?;
+        crate::print_json(value)?;
     } else {
         let time = quantity::time(start.elapsed());
         crate::print(&format!(

@@ -61,7 +61,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
             })
         });
         let value = versions.collect::<Vec<_>>();
-        return crate::print(&format!("{}\n", serde_json::to_string_pretty(&value)?));
+        return crate::print_json(value);
     }
     let rows = versions.iter().map(|info| {
         vec![

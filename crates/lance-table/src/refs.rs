@@ -132,6 +132,34 @@ impl Table {
     }
 }
 
+/// The files of tags and branches of the table in `main` that are not as they should be: which version or branch they name
+/// that there is not, or what else is wrong.
+pub(crate) async fn dangling(main: &Store) -> Result<Vec<(String, Result<String>)>> {
+    let mut found = vec![];
+    for (path, tag) in tag::list_each(main).await? {
+        match tag {
+            Err(error) => found.push((path, Err(error))),
+            Ok(tag) => {
+                let opened = latest::at(&root(main, tag.branch.as_deref()), tag.version).await;
+                if let Err(TableError::NotFound { what, .. }) = opened {
+                    found.push((path, Ok(what)));
+                }
+            }
+        }
+    }
+    for (path, branch) in branch::list_each(main).await? {
+        match branch {
+            Err(error) => found.push((path, Err(error))),
+            Ok(branch) => {
+                if let Ok(None) = latest::number(&root(main, Some(&branch.name))).await {
+                    found.push((path, Ok("a version of the branch".into())));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The number of the newest version in `root` that was committed at `time` or before. Clocks differ, so that numbers may
 /// not be in the order of times.
 async fn committed_by(root: &Store, time: SystemTime) -> Result<u64> {

@@ -5,7 +5,7 @@
 //! fragments     each data file as `lance_file::verify` does, with the rows, the version and the columns that the
 //!               manifest says; deletion files; row ids
 //! indices       their files are there
-//! other files   manifests of other versions; files that no version refers to
+//! other files   manifests of other versions; files that no version refers to; what tags and branches name
 //! ```
 //!
 //! ```
@@ -42,7 +42,8 @@ use lance_io::Store;
 #[doc(no_inline)]
 pub use lance_file::verify::{Finding, Place, Problem, ProblemKind, Verified};
 
-use crate::manifest::latest;
+use crate::manifest::latest::{self, Found};
+use crate::refs;
 use crate::{DecodeBudget, Result, TableError};
 
 /// What of a table is verified, and how.
@@ -93,12 +94,32 @@ pub async fn verify(
             fragments::check(store, &found, budget, &mut report).await;
             if version.is_none() {
                 leftovers::check(store, &found, &versions, &mut report).await;
+                check_names(store, &found, &mut report).await;
             }
         }
         Err(error @ TableError::NotFound { .. }) => return Err(error),
         Err(error) => report.error(store.location("_versions"), error),
     }
     Ok(report.verified)
+}
+
+/// Checks that what tags and branches name is there. They lie at the root of the table, not at those of branches.
+async fn check_names(store: &Store, found: &Found, report: &mut Report<'_>) {
+    if found.manifest.message.branch.is_some() {
+        return;
+    }
+    let dangling = match refs::dangling(store).await {
+        Ok(dangling) => dangling,
+        Err(error) => return report.error(store.location("_refs"), error),
+    };
+    for (path, wrong) in dangling {
+        match wrong {
+            Ok(what) => {
+                report.problem(store.location(&path), ProblemKind::Missing, format!("{what} is not there"));
+            }
+            Err(error) => report.error(store.location(&path), error),
+        }
+    }
 }
 
 /// Tells problems, and counts.

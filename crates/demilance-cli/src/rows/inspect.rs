@@ -37,7 +37,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<()> {
     let regions = layout.inspect(arguments.form.kind, &bytes).with_context(|| name(&arguments.input))?;
     if arguments.json {
         let regions = regions.iter().map(json_of).collect::<Vec<_>>();
-        crate::print(&format!("{}\n", serde_json::to_string_pretty(&regions)?))
+        crate::print_json(regions)
     } else {
         crate::print(&text_of(&bytes, &regions)?)
     }

@@ -173,6 +173,11 @@ pub(crate) async fn list(main: &Store) -> Result<Vec<Branch>> {
     Kind::Branch.list(main, Branch::parse).await
 }
 
+/// The files of branches of the table in `main`, and what each says.
+pub(super) async fn list_each(main: &Store) -> Result<Vec<(String, Result<Branch>)>> {
+    Kind::Branch.list_each(main, Branch::parse).await
+}
+
 /// The branch `name` of the table in `main`.
 pub(super) async fn read(main: &Store, name: &str) -> Result<Branch> {
     Kind::Branch.read(main, name, Branch::parse).await

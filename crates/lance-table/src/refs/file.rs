@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::{StreamExt, stream};
 use lance_footer::FormatError;
 use lance_io::{IoError, Store};
 use serde_json::{Map, Value};
@@ -47,19 +47,29 @@ impl Kind {
         store: &Store,
         parse: impl Fn(&str, &Object) -> Result<T, FormatError>,
     ) -> Result<Vec<T>> {
+        self.list_each(store, parse).await?.into_iter().map(|(_, read)| read).collect()
+    }
+
+    /// All files that there are in `store`, by name, each with its path and what came of reading it.
+    pub(super) async fn list_each<T>(
+        self,
+        store: &Store,
+        parse: impl Fn(&str, &Object) -> Result<T, FormatError>,
+    ) -> Result<Vec<(String, Result<T>)>> {
         let mut files = self.files(store).await?;
         files.sort();
         let parse = &parse;
         let read = files.into_iter().map(|(name, file)| async move {
             let path = format!("{}/{file}", self.directory());
-            match store.read_all(&path).await {
-                Ok(bytes) => self.parse(store, &path, &bytes, &name, parse).map(Some),
+            let read = match store.read_all(&path).await {
+                Ok(bytes) => self.parse(store, &path, &bytes, &name, parse),
                 // Removed since it was listed.
-                Err(IoError::NotFound { .. }) => Ok(None),
+                Err(IoError::NotFound { .. }) => return None,
                 Err(error) => Err(error.into()),
-            }
+            };
+            Some((path, read))
         });
-        let read: Vec<_> = stream::iter(read).buffered(CONCURRENT).try_collect().await?;
+        let read: Vec<_> = stream::iter(read).buffered(CONCURRENT).collect().await;
         Ok(read.into_iter().flatten().collect())
     }
 

@@ -86,6 +86,11 @@ pub(crate) async fn list(root: &Store) -> Result<Vec<Tag>> {
     Kind::Tag.list(root, Tag::parse).await
 }
 
+/// The files of tags of the table in `root`, and what each says.
+pub(super) async fn list_each(root: &Store) -> Result<Vec<(String, Result<Tag>)>> {
+    Kind::Tag.list_each(root, Tag::parse).await
+}
+
 /// The tag `name` of the table in `root`.
 pub(super) async fn read(root: &Store, name: &str) -> Result<Tag> {
     Kind::Tag.read(root, name, Tag::parse).await

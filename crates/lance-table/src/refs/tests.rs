@@ -163,6 +163,43 @@ async fn files_of_tags_that_are_wrong_or_of_others() {
 }
 
 #[tokio::test]
+async fn verifying_finds_names_of_nothing() {
+    let (store, options) = (Store::memory(), CommitOptions::default());
+    let (first, second) = table(&store).await;
+    first.create_tag("good").await.unwrap();
+    second.create_branch("fine", &options).await.unwrap().create_tag("also").await.unwrap();
+    let verify = async || {
+        let mut problems = vec![];
+        let mut report = |finding| {
+            if let crate::verify::Finding::Problem(problem) = finding {
+                problems.push(problem.to_string());
+            }
+        };
+        crate::verify::verify(&store, Default::default(), &mut report).await.unwrap();
+        problems
+    };
+    assert_eq!(verify().await, [""; 0]);
+    second.create_branch("lost", &options).await.unwrap().store().delete_all("_versions").await.unwrap();
+    for (name, text) in [
+        ("broken", "{"),
+        ("far", r#"{"version":77,"manifestSize":1}"#),
+        ("nowhere", r#"{"version":1,"manifestSize":1,"branch":"none"}"#),
+    ] {
+        store.put(&format!("_refs/tags/{name}.json"), text.into()).await.unwrap();
+    }
+    let problems = verify().await;
+    assert!(problems[0].starts_with("memory://_refs/tags/broken.json: tag is corrupt"), "{problems:?}");
+    assert_eq!(
+        problems[1..],
+        [
+            "memory://_refs/tags/far.json: version 77 is not there",
+            "memory://_refs/tags/nowhere.json: version 1 is not there",
+            "memory://_refs/branches/lost.json: a version of the branch is not there",
+        ]
+    );
+}
+
+#[tokio::test]
 async fn versions_by_time() {
     let store = Store::memory();
     let (first, second) = table(&store).await;
