@@ -85,7 +85,7 @@ enum Mode {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum FileVersion {
+pub(crate) enum FileVersion {
     #[value(name = "2.0")]
     V2_0,
     #[value(name = "2.1")]
@@ -95,14 +95,33 @@ enum FileVersion {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Align {
+pub(crate) enum Align {
     #[value(name = "64")]
     Bytes64,
     #[value(name = "4096")]
     Bytes4096,
 }
 
-fn parse_compression(text: &str) -> Result<Compression, String> {
+impl From<FileVersion> for Version {
+    fn from(version: FileVersion) -> Self {
+        match version {
+            FileVersion::V2_0 => Self::V2_0,
+            FileVersion::V2_1 => Self::V2_1,
+            FileVersion::V2_2 => Self::V2_2,
+        }
+    }
+}
+
+impl From<Align> for Alignment {
+    fn from(align: Align) -> Self {
+        match align {
+            Align::Bytes64 => Self::Bytes64,
+            Align::Bytes4096 => Self::Bytes4096,
+        }
+    }
+}
+
+pub(crate) fn parse_compression(text: &str) -> Result<Compression, String> {
     text.parse()
 }
 
@@ -195,15 +214,8 @@ impl Arguments {
                 Mode::Append => WriteMode::Append,
                 Mode::Overwrite => WriteMode::Overwrite,
             },
-            version: self.file_version.map(|version| match version {
-                FileVersion::V2_0 => Version::V2_0,
-                FileVersion::V2_1 => Version::V2_1,
-                FileVersion::V2_2 => Version::V2_2,
-            }),
-            alignment: match self.align {
-                Align::Bytes64 => Alignment::Bytes64,
-                Align::Bytes4096 => Alignment::Bytes4096,
-            },
+            version: self.file_version.map(Version::from),
+            alignment: self.align.into(),
             max_rows_per_fragment: self.max_rows_per_fragment.unwrap_or(default.max_rows_per_fragment),
             compression: self.compression,
             stable_row_ids: self.stable_row_ids,

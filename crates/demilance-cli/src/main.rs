@@ -4,7 +4,9 @@ mod aligned;
 mod branches;
 mod budget;
 mod cat;
+mod cleanup;
 mod columns;
+mod compact;
 mod count;
 mod demo;
 mod diff;
@@ -41,6 +43,8 @@ Examples:
   demilance add-column robot.lance --name fast --expr 'speed > 0.5'
   demilance versions robot.lance
   demilance tag create robot.lance train-v1    name the latest version, and keep it
+  demilance compact robot.lance                few whole fragments out of many small ones
+  demilance cleanup robot.lance --older-than 7d
   demilance verify robot.lance                 read everything, and say what is wrong
   demilance demo                               write and read robot episodes, and see what it costs
 
@@ -92,6 +96,10 @@ enum Command {
     Branch(branches::Arguments),
     /// Make an older version of a table the newest again.
     Restore(restore::Arguments),
+    /// Make few whole fragments out of many small ones, and let deleted rows go.
+    Compact(compact::Arguments),
+    /// Remove old versions, and the files that only they need.
+    Cleanup(cleanup::Arguments),
     /// Make a table of the files of another, without a copy.
     Clone(restore::CloneArguments),
     /// Give manifests the names that sort newest first.
@@ -141,6 +149,8 @@ fn run(command: Command) -> Result<bool> {
             Command::Branches(arguments) => branches::list(arguments).await,
             Command::Branch(arguments) => branches::run(arguments).await,
             Command::Restore(arguments) => restore::run(arguments).await,
+            Command::Compact(arguments) => compact::run(arguments).await,
+            Command::Cleanup(arguments) => return cleanup::run(arguments).await,
             Command::Clone(arguments) => restore::clone(arguments).await,
             Command::Migrate(arguments) => restore::migrate(arguments).await,
             Command::Rows(arguments) => rows::run(&arguments),

@@ -5,6 +5,7 @@
 
 mod cat;
 mod columns;
+mod compact;
 mod count;
 mod demo;
 mod import;
