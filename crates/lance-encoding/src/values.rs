@@ -253,6 +253,12 @@ impl Values {
         }
     }
 
+    /// Makes room for about `bytes` bytes of strings in the same way.
+    pub(crate) fn expect_strings(&mut self, bytes: u64, stored: usize) {
+        let most = stored.saturating_mul(BELIEVED_RATIO).min(self.room());
+        self.reserve_strings(0, usize::try_from(bytes).unwrap_or(usize::MAX).min(most));
+    }
+
     /// Lets `count` more numbers come, for what may take `room` bytes. For indices, which are not kept.
     pub(crate) fn allow(&mut self, count: usize, room: usize) -> Result<()> {
         match self {

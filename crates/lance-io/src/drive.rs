@@ -22,6 +22,21 @@ pub async fn drive<M: Machine + 'static>(
     }
 }
 
+/// The same on this thread, which blocks: `reads` are those of `source`.
+pub fn drive_blocking<M: Machine>(
+    mut machine: M,
+    source: &dyn ReadAt,
+    reads: &dyn ReadBlocking,
+) -> Result<M::Output, IoError> {
+    let mut answers = vec![];
+    loop {
+        match step(&mut machine, answers, source)? {
+            Step::Ready(output) => return Ok(output),
+            Step::Fetch(asks) => answers = reads.read_blocking(&asks)?,
+        }
+    }
+}
+
 /// Runs each machine over its source, in rounds: what all machines ask for in a round is read together.
 /// The outputs come in the same order.
 ///

@@ -47,7 +47,7 @@ mod writer;
 pub use coalesce::{Run, coalesce};
 pub use counting::{Counting, Counts};
 pub use direct::DirectFile;
-pub use drive::{drive, drive_many};
+pub use drive::{drive, drive_blocking, drive_many};
 pub use error::IoError;
 pub use lance_footer::Alignment;
 pub use local::LocalFile;

@@ -143,30 +143,29 @@ impl FixedValues {
             return Err(super::misfit("dictionary"));
         }
         match self.width {
-            1 => self.gather::<1, I>(items, indices),
-            2 => self.gather::<2, I>(items, indices),
-            4 => self.gather::<4, I>(items, indices),
-            8 => self.gather::<8, I>(items, indices),
-            16 => self.gather::<16, I>(items, indices),
+            1 => self.gather::<u8, 1, I>(items, indices),
+            2 => self.gather::<u16, 2, I>(items, indices),
+            4 => self.gather::<u32, 4, I>(items, indices),
+            8 => self.gather::<u64, 8, I>(items, indices),
             _ => self.gather_slices(items, indices),
         }
     }
 
-    /// The same where a value is `WIDTH` bytes, which is known when this is compiled.
-    fn gather<const WIDTH: usize, I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
+    /// The same for values of `WIDTH` bytes, as wide as `T`, which is known when this is compiled.
+    fn gather<T: Word, const WIDTH: usize, I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
         let (items, _) = items.as_slice().as_chunks::<WIDTH>();
-        let start = self.as_slice().len();
-        self.append_zeros(indices.len())?;
-        let (places, _) =
-            self.owned().as_slice_mut().get_mut(start..).unwrap_or_default().as_chunks_mut::<WIDTH>();
+        self.check_more(bounds::product(indices.len(), WIDTH, "values")?)?;
         // The loop has no way out, by which it is faster.
         let mut inside = true;
-        for (place, index) in places.iter_mut().zip(indices) {
+        self.len += indices.len();
+        self.owned().extend(indices.iter().map(|index| {
+            let mut value = [T::default()];
             match index.to_usize().and_then(|index| items.get(index)) {
-                Some(item) => *place = *item,
+                Some(item) => T::read(item, &mut value),
                 None => inside = false,
             }
-        }
+            value[0]
+        }));
         if inside { Ok(()) } else { Err(outside(items.len())) }
     }
 

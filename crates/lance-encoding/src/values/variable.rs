@@ -145,29 +145,24 @@ impl<O: Offset> VariableValues<O> {
                 indices,
                 |index| shorts.get(index),
                 |item| item.len,
-                |item, place| item.copy(place),
+                |item, data| data.extend_from_slice(&item.bytes),
             ),
             None => self.gather(
                 indices,
                 |index| items.get(index),
                 |item| item.len(),
-                |item, place| {
-                    if let Some(place) = place.get_mut(..item.len()) {
-                        place.copy_from_slice(item);
-                    }
-                },
+                |item, data| data.extend_from_slice(item),
             ),
         }
     }
 
-    /// Appends the item of each of `indices`, of length `len`, which `copy` puts at the front of what it is given; what
-    /// it writes there after the item is written over.
+    /// Appends the item of each of `indices`, of length `len`, which `append` appends, perhaps with something after it.
     fn gather<I: Word, T>(
         &mut self,
         indices: &[I],
         item: impl Fn(usize) -> Option<T>,
         len: impl Fn(&T) -> usize,
-        copy: impl Fn(&T, &mut [u8]),
+        append: impl Fn(&T, &mut Vec<u8>),
     ) -> Result<()> {
         let item = |index: &I| index.to_usize().and_then(&item);
         // First the sizes, so that nothing is written for which there is no room. The loops have no way out, by which
@@ -183,16 +178,17 @@ impl<O: Offset> VariableValues<O> {
             return Err(FormatError::corrupt("dictionary", "an index is not within its items"));
         }
         self.reserve_unstored(indices.len(), bytes)?;
-        let mut end = self.data.len();
-        self.data.resize(end.saturating_add(bytes), 0);
-        let data = self.data.as_mut_slice();
+        let data = &mut self.data;
+        // The last may be copied with what is after it.
+        data.reserve(bytes.saturating_add(Short::MOST));
         self.offsets.extend(indices.iter().map(|index| {
-            if let Some((item, place)) = item(index).zip(data.get_mut(end..)) {
-                copy(&item, place);
-                end += len(&item);
+            if let Some(item) = item(index) {
+                let end = data.len() + len(&item);
+                append(&item, data);
+                data.truncate(end);
             }
             // All of them fit, since the last does.
-            O::usize_as(end)
+            O::usize_as(data.len())
         }));
         Ok(())
     }
@@ -237,7 +233,7 @@ impl<O: Offset> VariableValues<O> {
     }
 }
 
-/// A short item of a dictionary, which is copied as a whole, whatever its length: a load and a store.
+/// A short item of a dictionary, which is copied with what is after it, whatever its length: a load and a store.
 #[derive(Debug, Clone, Copy)]
 struct Short {
     bytes: [u8; Self::MOST],
@@ -259,15 +255,6 @@ impl Short {
         let mut bytes = [0; Self::MOST];
         bytes.get_mut(..item.len())?.copy_from_slice(item);
         Some(Self { bytes, len: item.len() })
-    }
-
-    fn copy(&self, place: &mut [u8]) {
-        if let Some(place) = place.first_chunk_mut() {
-            *place = self.bytes;
-        } else if let Some((place, bytes)) = place.get_mut(..self.len).zip(self.bytes.get(..self.len)) {
-            // The last ones.
-            place.copy_from_slice(bytes);
-        }
     }
 }
 

@@ -121,7 +121,7 @@ impl OpenField {
     pub(crate) fn load(
         &self,
         rows: &Rows,
-    ) -> Result<impl Machine<Output = Arc<dyn Loaded>> + 'static, FormatError> {
+    ) -> Result<impl Machine<Output = Arc<dyn Loaded>> + use<>, FormatError> {
         let inner = self.reader.load(rows, None).map_err(|error| self.place(error))?;
         Ok(Named { name: Arc::clone(&self.name), inner })
     }

@@ -17,9 +17,9 @@ use arrow_schema::SchemaRef;
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use lance_encoding::{Allowance, DecodeBudget, Loaded, row_bits};
-use lance_footer::{Join, Rows};
-use lance_io::{ReadAt, drive};
-use tokio::task::JoinHandle;
+use lance_footer::{Join, Machine, Rows};
+use lance_io::{ReadAt, ReadBlocking, drive, drive_blocking};
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::FileReader;
 use super::fields::OpenField;
@@ -52,7 +52,7 @@ impl Default for ScanOptions {
             projection: None,
             rows: None,
             batch_rows: 8192,
-            batch_bytes: 32 << 20,
+            batch_bytes: 8 << 20,
             read_ahead_bytes: 64 << 20,
         }
     }
@@ -222,7 +222,10 @@ impl Scan {
     fn start(&mut self, rows: Rows, bytes: u64, attempt: Attempt) -> Ahead {
         self.ahead_bytes = self.ahead_bytes.saturating_add(bytes);
         let (target, own) = (Arc::clone(&self.target), rows.clone());
-        let task = Task(tokio::spawn(async move { target.unit(own, bytes, attempt).await }));
+        let task = Task(match target.source.blocking() {
+            Some(reads) => spawn_blocking(move || target.unit_here(&own, &*reads, attempt)),
+            None => tokio::spawn(async move { target.unit(own, bytes, attempt).await }),
+        });
         Ahead { rows, bytes, attempt, task }
     }
 
@@ -345,11 +348,7 @@ impl Target {
     async fn unit(self: Arc<Self>, rows: Rows, estimated: u64, attempt: Attempt) -> Result<Unit> {
         let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
         let path = self.source.path();
-        let mut machines = Vec::with_capacity(self.fields.len());
-        for field in &self.fields {
-            machines.push(field.load(&rows).map_err(|error| FileError::format(path, error))?);
-        }
-        let loaded = drive(Join::new(machines), &self.source).await?;
+        let loaded = drive(self.load(&rows)?, &self.source).await?;
         let budget = self.budget(attempt);
         // What took more than was thought is no small matter, however few rows it has by now.
         if attempt == Attempt::First
@@ -359,6 +358,21 @@ impl Target {
         }
         let target = Arc::clone(&self);
         compute(path, move || target.decode(&loaded, count, budget)).await
+    }
+
+    /// The same where reads block: all of it in one go, on a thread that may block, with no way to another in between.
+    fn unit_here(&self, rows: &Rows, reads: &dyn ReadBlocking, attempt: Attempt) -> Result<Unit> {
+        let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
+        let loaded = drive_blocking(self.load(rows)?, self.source.as_ref(), reads)?;
+        self.decode(&loaded, count, self.budget(attempt))
+    }
+
+    /// What loads `rows` of all fields.
+    fn load(&self, rows: &Rows) -> Result<impl Machine<Output = Vec<Arc<dyn Loaded>>> + use<>> {
+        let load = |field: &OpenField| {
+            field.load(rows).map_err(|error| FileError::format(self.source.path(), error))
+        };
+        Ok(Join::new(self.fields.iter().map(load).collect::<Result<Vec<_>>>()?))
     }
 
     fn decode(&self, loaded: &[Arc<dyn Loaded>], count: usize, budget: DecodeBudget) -> Result<Unit> {
@@ -378,7 +392,7 @@ impl Target {
     }
 }
 
-/// A task that ends with its handle: a stream that is dropped reads no further.
+/// A task that ends with its handle: a stream that is dropped reads no further than what a blocking read has begun.
 struct Task<T>(JoinHandle<Result<T>>);
 
 impl<T> Task<T> {

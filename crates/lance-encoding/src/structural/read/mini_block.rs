@@ -206,6 +206,9 @@ impl MiniBlock {
         let mut wanted = rows.ranges().iter().peekable();
         let stored = runs.iter().map(|(_, bytes)| bytes.len()).fold(0, usize::saturating_add);
         out.values.expect(usize::try_from(rows.len()).unwrap_or(usize::MAX), stored);
+        if let Some(dictionary) = &table.dictionary {
+            out.values.expect_strings(rows.len().saturating_mul(dictionary.item_bytes()), stored);
+        }
         let mut indices = self.dictionary.as_ref().map(DictionaryBuffer::no_indices);
         let mut picks = vec![];
         for chunk in self::runs(&table.chunks, rows).into_iter().flatten() {
