@@ -8,7 +8,7 @@ mod variable;
 
 use std::sync::Arc;
 
-use arrow_array::types::ArrowDictionaryKeyType;
+use arrow_array::types::{ArrowDictionaryKeyType, BinaryType, LargeBinaryType, LargeUtf8Type, Utf8Type};
 use arrow_array::{ArrayRef, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_data::ArrayData;
@@ -293,6 +293,18 @@ impl Values {
         if let Self::Packed(members) = self {
             return members.finish(data_type, nulls);
         }
+        match (self, data_type) {
+            (Self::Small(values), DataType::Utf8) => return values.finish_as::<Utf8Type>(nulls),
+            (Self::Small(values), DataType::Binary) => return values.finish_as::<BinaryType>(nulls),
+            (Self::Large(values), DataType::LargeUtf8) => return values.finish_as::<LargeUtf8Type>(nulls),
+            (Self::Large(values), DataType::LargeBinary) => {
+                return values.finish_as::<LargeBinaryType>(nulls);
+            }
+            (values, _) => values.build(data_type, nulls, len),
+        }
+    }
+
+    fn build(self, data_type: &DataType, nulls: Option<NullBuffer>, len: usize) -> Result<ArrayRef> {
         let builder = ArrayData::builder(data_type.clone()).len(len);
         let builder = match self {
             // The null type has no validity bits, and a struct without members no child.

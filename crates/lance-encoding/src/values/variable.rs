@@ -1,6 +1,10 @@
 //! Byte strings.
 
-use arrow_buffer::{ArrowNativeType, Buffer};
+use std::sync::Arc;
+
+use arrow_array::types::ByteArrayType;
+use arrow_array::{ArrayRef, GenericByteArray, OffsetSizeTrait};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, OffsetBuffer};
 use lance_footer::{FormatError, Result};
 
 use super::check_room;
@@ -201,6 +205,18 @@ impl<O: Offset> VariableValues<O> {
             self.append(value)?;
         }
         Ok(())
+    }
+
+    /// As an array, whose checks are cheaper than those of any array data.
+    pub(crate) fn finish_as<T>(self, nulls: Option<NullBuffer>) -> Result<ArrayRef>
+    where
+        T: ByteArrayType<Offset = O>,
+        O: OffsetSizeTrait,
+    {
+        // They start with 0 and never go back.
+        let offsets = OffsetBuffer::new(self.offsets.into());
+        let array = GenericByteArray::<T>::try_new(offsets, Buffer::from_vec(self.data), nulls);
+        Ok(Arc::new(array.map_err(super::invalid)?))
     }
 
     /// Offsets and bytes.
