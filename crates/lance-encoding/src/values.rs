@@ -294,9 +294,9 @@ impl Values {
             return members.finish(data_type, nulls);
         }
         match (self, data_type) {
-            (Self::Small(values), DataType::Utf8) => return values.finish_as::<Utf8Type>(nulls),
-            (Self::Small(values), DataType::Binary) => return values.finish_as::<BinaryType>(nulls),
-            (Self::Large(values), DataType::LargeUtf8) => return values.finish_as::<LargeUtf8Type>(nulls),
+            (Self::Small(values), DataType::Utf8) => values.finish_as::<Utf8Type>(nulls),
+            (Self::Small(values), DataType::Binary) => values.finish_as::<BinaryType>(nulls),
+            (Self::Large(values), DataType::LargeUtf8) => values.finish_as::<LargeUtf8Type>(nulls),
             (Self::Large(values), DataType::LargeBinary) => {
                 return values.finish_as::<LargeBinaryType>(nulls);
             }
