@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    ArrayRef, BinaryArray, BooleanArray, Decimal256Array, Float64Array, Int64Array,
-    IntervalMonthDayNanoArray, StringArray, UInt64Array, new_null_array,
+    ArrayRef, BinaryArray, BooleanArray, Decimal256Array, Float64Array, Int8Array, Int16Array, Int32Array,
+    Int64Array, IntervalMonthDayNanoArray, StringArray, UInt8Array, UInt16Array, UInt32Array, UInt64Array,
+    new_null_array,
 };
 use arrow_buffer::i256;
 use arrow_cast::parse::parse_interval_month_day_nano;
@@ -176,12 +177,31 @@ fn bounds(data_type: &DataType, precision: u8) -> (i256, i256) {
 
 /// The value · 10^-`scale` as `data_type`.
 fn scaled(value: i256, precision: u8, scale: i8, data_type: &DataType) -> Result<ArrayRef, String> {
+    if let Some(integer) = integer(value, data_type) {
+        return Ok(integer);
+    }
     let array = Decimal256Array::from(vec![value]);
     // Of a negative scale Arrow wants a precision that holds what it stands for.
     let array = array
         .with_precision_and_scale(precision.max(scale.unsigned_abs()).min(DECIMAL256_MAX_PRECISION), scale);
     let array: ArrayRef = Arc::new(array.map_err(|error| error.to_string())?);
     cast(&array, data_type).map_err(|error| error.to_string())
+}
+
+/// The value as an integer; none if `data_type` is none, or does not hold it. There may be a million in a list.
+fn integer(value: i256, data_type: &DataType) -> Option<ArrayRef> {
+    let value = value.to_i128()?;
+    Some(match data_type {
+        DataType::Int8 => Arc::new(Int8Array::from(vec![i8::try_from(value).ok()?])),
+        DataType::Int16 => Arc::new(Int16Array::from(vec![i16::try_from(value).ok()?])),
+        DataType::Int32 => Arc::new(Int32Array::from(vec![i32::try_from(value).ok()?])),
+        DataType::Int64 => Arc::new(Int64Array::from(vec![i64::try_from(value).ok()?])),
+        DataType::UInt8 => Arc::new(UInt8Array::from(vec![u8::try_from(value).ok()?])),
+        DataType::UInt16 => Arc::new(UInt16Array::from(vec![u16::try_from(value).ok()?])),
+        DataType::UInt32 => Arc::new(UInt32Array::from(vec![u32::try_from(value).ok()?])),
+        DataType::UInt64 => Arc::new(UInt64Array::from(vec![u64::try_from(value).ok()?])),
+        _ => return None,
+    })
 }
 
 /// The date, time or timestamp that `text` says. A timestamp may come out finer than `data_type`, so that it is not cut.

@@ -4,11 +4,13 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use arrow_arith::boolean::and_kleene;
+use arrow_array::cast::AsArray;
+use arrow_array::types::Float64Type;
 use arrow_array::{Array, ArrayRef, BooleanArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_ord::cmp;
 use arrow_ord::ord::make_comparator;
-use arrow_schema::SortOptions;
+use arrow_schema::{DataType, SortOptions};
 
 use super::super::function::{both, many};
 use super::super::syntax::Comparison;
@@ -54,8 +56,10 @@ impl Run<'_> {
             }
         };
         let left = cast(value.array(), &test.left).map_err(|error| self.problem(at, &error))?;
-        let left = value.with(plain_zeros(&left));
         let right = right.with(plain_zeros(right.array()));
+        // Beside any other number both zeros are the same.
+        let left = if right.is_one() && !is_zero(right.array()) { left } else { plain_zeros(&left) };
+        let left = value.with(left);
         let compared = both(&left, &right, rows.len, |left, right| match test.op {
             Comparison::Eq => cmp::eq(left, right),
             Comparison::NotEq => cmp::neq(left, right),
@@ -80,6 +84,14 @@ impl Run<'_> {
         }
         Ok(any)
     }
+}
+
+/// Whether the one float that there is, is 0.
+fn is_zero(array: &ArrayRef) -> bool {
+    array.data_type().is_floating()
+        && cast(array, &DataType::Float64).is_ok_and(|float| {
+            float.as_primitive_opt::<Float64Type>().is_some_and(|float| float.values().contains(&0.0))
+        })
 }
 
 /// Which of `values` are among `sorted`. Whether the others are is not known if there is a null among them.
