@@ -8,6 +8,7 @@ mod cleanup;
 mod columns;
 mod compact;
 mod count;
+mod delete;
 mod demo;
 mod diff;
 mod failure;
@@ -23,6 +24,7 @@ mod rows;
 mod source;
 mod tags;
 mod type_name;
+mod upsert;
 mod verify;
 mod versions;
 mod which;
@@ -82,6 +84,12 @@ enum Command {
     CastColumn(columns::CastArguments),
     /// Print or change key-value pairs of a table.
     Config(columns::ConfigArguments),
+    /// Delete the rows of a table that pass a filter.
+    Delete(delete::DeleteArguments),
+    /// Give the rows of a table that pass a filter new values.
+    Update(delete::UpdateArguments),
+    /// Update the rows of a table whose key is in files, and add the others.
+    Upsert(upsert::Arguments),
     /// List the versions of a table.
     Versions(versions::Arguments),
     /// Say what two versions of a table have in common, and what not.
@@ -142,6 +150,9 @@ fn run(command: Command) -> Result<bool> {
             Command::RenameColumn(arguments) => columns::rename(arguments).await,
             Command::CastColumn(arguments) => columns::cast(arguments).await,
             Command::Config(arguments) => columns::config(arguments).await,
+            Command::Delete(arguments) => delete::delete(arguments).await,
+            Command::Update(arguments) => delete::update(arguments).await,
+            Command::Upsert(arguments) => upsert::run(arguments).await,
             Command::Versions(arguments) => versions::run(arguments).await,
             Command::Diff(arguments) => diff::run(arguments).await,
             Command::Tags(arguments) => tags::list(arguments).await,

@@ -42,12 +42,12 @@ pub use columns::UpdateConfig;
 pub use dataset::{Dataset, DatasetBuilder};
 pub use error::{Error, ErrorKind, Result};
 #[doc(no_inline)]
-pub use lance_table::Deleted;
-#[doc(no_inline)]
 pub use lance_table::{
     Branch, Cleanup, CleanupOptions, ColumnOptions, CompactionOptions, Compression, DecodeBudget, Expr,
     Misfits, NewColumns, RowColumn, Tag, VersionInfo, WriteMode, WriteOptions,
 };
+#[doc(no_inline)]
+pub use lance_table::{Deleted, Updated, Upsert, Upserted, WhenMatched, WhenMissing};
 pub use rows::{RowOptions, TakenRows};
 pub use scan::Scan;
 

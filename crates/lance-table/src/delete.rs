@@ -17,6 +17,9 @@ use crate::{Expr, Fragment, Result, ScanOptions, Table, TableError};
 /// Physical offsets of rows, by the id of the fragment that they are in.
 pub(crate) type Offsets = BTreeMap<u32, RoaringBitmap>;
 
+/// Physical offsets of rows, by the place of their fragment in the manifest.
+pub(crate) type BySlot = BTreeMap<usize, RoaringBitmap>;
+
 /// What a deletion did.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -62,7 +65,7 @@ impl Table {
             Some(true) => (self.everything(), self.rows()),
             Some(false) => (DeletedRows::default(), 0),
             None => {
-                let offsets = self.passing_offsets(filter).await?;
+                let offsets = self.offsets(&self.passing_slots(filter).await?);
                 let count = offsets.values().map(RoaringBitmap::len).sum();
                 match self.mark_deleted(offsets, &mut files).await {
                     Ok(rows) => (rows, count),
@@ -92,14 +95,28 @@ impl Table {
     }
 
     /// Where the rows are that pass `filter`.
-    pub(crate) async fn passing_offsets(&self, filter: Filter) -> Result<Offsets> {
+    pub(crate) async fn passing_slots(&self, filter: Filter) -> Result<BySlot> {
         let mut passing = passing(&self.shared, filter, &ScanOptions::default());
-        let mut offsets = Offsets::new();
+        let mut slots = BySlot::new();
         while let Some(passing) = passing.try_next().await? {
             let Some(fragment) = self.fragments().get(passing.slot) else { continue };
-            self.add_rows(offsets.entry(fragment.id()).or_default(), fragment, &passing.rows)?;
+            self.add_rows(slots.entry(passing.slot).or_default(), fragment, &passing.rows)?;
         }
-        Ok(offsets)
+        Ok(slots)
+    }
+
+    /// The same rows by the ids of their fragments.
+    pub(crate) fn offsets<'a>(
+        &self,
+        slots: impl IntoIterator<Item = (&'a usize, &'a RoaringBitmap)>,
+    ) -> Offsets {
+        let mut offsets = Offsets::new();
+        for (slot, rows) in slots {
+            if let Some(fragment) = self.fragments().get(*slot) {
+                *offsets.entry(fragment.id()).or_default() |= rows;
+            }
+        }
+        offsets
     }
 
     /// Adds `rows`, physical offsets of `fragment`, to `offsets`.

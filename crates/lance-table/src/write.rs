@@ -12,8 +12,7 @@ use crate::manifest::latest::Found;
 use crate::operation::{Append, Operation, Overwrite};
 use crate::proto::{DataFile, DataFragment};
 use crate::{Manifest, Result, TableError};
-pub(crate) use arrange::arrange;
-use arrange::match_append;
+pub(crate) use arrange::{arrange, match_append};
 use arrow_array::RecordBatch;
 use futures::TryStreamExt;
 
@@ -80,6 +79,18 @@ impl Default for WriteOptions {
     }
 }
 
+impl WriteOptions {
+    /// An error if they make no sense.
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.max_rows_per_fragment {
+            rows if rows == 0 || rows > u64::from(u32::MAX) => {
+                Err(TableError::invalid(format!("a fragment must have 1 to 2^32 - 1 rows, not {rows}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Writes `batches` and commits them after `read`, the version of the table that the caller knows.
 pub(crate) async fn write(
     store: &Store,
@@ -93,10 +104,7 @@ pub(crate) async fn write(
         }
         read.check_writable()?;
     }
-    if options.max_rows_per_fragment == 0 || options.max_rows_per_fragment > u64::from(u32::MAX) {
-        let rows = options.max_rows_per_fragment;
-        return Err(TableError::invalid(format!("a fragment must have 1 to 2^32 - 1 rows, not {rows}")));
-    }
+    options.check()?;
     let config = match (options.mode, options.checksums) {
         (WriteMode::Create | WriteMode::Overwrite, Some(checksums)) => {
             [(CHECKSUMS.to_string(), checksums.to_string())].into()

@@ -4,6 +4,7 @@
 #![allow(clippy::cast_possible_truncation)]
 
 mod cat;
+mod change;
 mod columns;
 mod compact;
 mod count;

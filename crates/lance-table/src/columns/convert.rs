@@ -18,7 +18,7 @@ use super::made::masked;
 
 /// Why values were not converted.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// One does not fit.
     Value {
         row: usize,
@@ -35,7 +35,7 @@ impl From<ArrowError> for Refused {
 }
 
 /// `array` as `to`. Structs keep their members by name, lists their lengths.
-pub(super) fn convert(array: &ArrayRef, to: &DataType, misfits: Misfits) -> Result<ArrayRef, Refused> {
+pub(crate) fn convert(array: &ArrayRef, to: &DataType, misfits: Misfits) -> Result<ArrayRef, Refused> {
     match (array.data_type(), to) {
         (from, to) if from == to => Ok(Arc::clone(array)),
         (DataType::Struct(from), DataType::Struct(members)) if same_names(from, members) => {

@@ -4,10 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{
-    Array, ArrayRef, RecordBatch, RecordBatchOptions, downcast_primitive_array, new_null_array,
-};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field, Schema as ArrowSchema, SchemaRef};
 use arrow_select::interleave::interleave;
@@ -16,6 +13,7 @@ use lance_file::Batches;
 
 use super::made::find;
 use super::source::Function;
+use crate::key::{alike, bytes, key_type};
 use crate::{Result, Table, TableError};
 
 /// Rows by their keys, all in memory.
@@ -33,7 +31,7 @@ pub(super) struct Partners {
 impl Partners {
     /// All rows of `batches`, by `key`, which is a column there and in `table`.
     pub(super) async fn collect(table: &Table, batches: Batches, key: &str) -> Result<Self> {
-        let key_type = key_type(table, key)?;
+        let key_type = key_type(table.schema(), key)?;
         let Batches { schema, mut stream } = batches;
         let Ok(at) = schema.index_of(key) else {
             let names = schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
@@ -81,7 +79,7 @@ impl Partners {
 
     /// What finds the partners of the rows of `table` by its column `key`.
     pub(super) fn join(self: &Arc<Self>, table: &Table, key: &str) -> Result<Function> {
-        if key_type(table, key)? != self.key_type {
+        if key_type(table.schema(), key)? != self.key_type {
             return Err(TableError::invalid(format!("another writer changed the type of the key {key:?}")));
         }
         let partners = Arc::clone(self);
@@ -103,63 +101,5 @@ impl Partners {
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(keys.len()));
         Ok(RecordBatch::try_new_with_options(SchemaRef::clone(&self.schema), columns, &options)?)
-    }
-}
-
-/// The type as which keys are compared.
-fn key_type(table: &Table, key: &str) -> Result<DataType> {
-    let trace = table.schema().trace(key)?;
-    let fail = |what: String| Err(TableError::invalid(format!("column {key:?} cannot be a key: {what}")));
-    if trace.iter().rev().skip(1).any(|above| !matches!(above.data_type(), DataType::Struct(_))) {
-        return fail("it is inside of a list".into());
-    }
-    let data_type = trace.last().map_or(DataType::Null, |field| field.data_type());
-    let data_type = match data_type {
-        DataType::Dictionary(_, value) => *value,
-        other => other,
-    };
-    let comparable = match &data_type {
-        DataType::Boolean | DataType::FixedSizeBinary(_) => true,
-        DataType::Utf8 | DataType::LargeUtf8 | DataType::Binary | DataType::LargeBinary => true,
-        other => other.is_primitive() && !other.is_floating(),
-    };
-    match comparable && trace.iter().all(|field| !field.is_blob()) {
-        true => Ok(data_type),
-        false => fail(format!("its type is {data_type}")),
-    }
-}
-
-/// Whether keys of type `own` can be those of type `to`: a number that is out of its range is that of no row.
-fn alike(own: &DataType, to: &DataType) -> bool {
-    use DataType as T;
-    match (own, to) {
-        (T::Dictionary(_, own), to) => alike(own, to),
-        (T::Utf8 | T::LargeUtf8 | T::Utf8View, T::Utf8 | T::LargeUtf8) => true,
-        (T::Binary | T::LargeBinary | T::BinaryView, T::Binary | T::LargeBinary) => true,
-        (own, to) => own == to || (own.is_integer() && to.is_integer()),
-    }
-}
-
-/// What stands for the value in `row`; none for null.
-fn bytes(array: &ArrayRef, row: usize) -> Option<&[u8]> {
-    if array.is_null(row) {
-        return None;
-    }
-    match array.data_type() {
-        DataType::Boolean => Some(if array.as_boolean().value(row) { &[1] } else { &[0] }),
-        DataType::Utf8 => Some(array.as_string::<i32>().value(row).as_bytes()),
-        DataType::LargeUtf8 => Some(array.as_string::<i64>().value(row).as_bytes()),
-        DataType::Binary => Some(array.as_binary::<i32>().value(row)),
-        DataType::LargeBinary => Some(array.as_binary::<i64>().value(row)),
-        DataType::FixedSizeBinary(_) => Some(array.as_fixed_size_binary().value(row)),
-        other => {
-            let width = other.primitive_width()?;
-            let start = row.checked_mul(width)?;
-            let array = array.as_ref();
-            downcast_primitive_array!(
-                array => array.values().inner().as_slice().get(start..start.checked_add(width)?),
-                _ => None
-            )
-        }
     }
 }

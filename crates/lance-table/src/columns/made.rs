@@ -50,7 +50,7 @@ fn members(
 }
 
 /// The column of `made` that goes by `names`: null where a struct is that it is in.
-pub(super) fn find(made: &RecordBatch, names: &[String]) -> Result<ArrayRef, ArrowError> {
+pub(crate) fn find(made: &RecordBatch, names: &[String]) -> Result<ArrayRef, ArrowError> {
     let missing = || ArrowError::SchemaError(format!("the column {:?} was not made", names.join(".")));
     let (first, rest) = names.split_first().ok_or_else(missing)?;
     let mut array = made.column_by_name(first).ok_or_else(missing)?;
@@ -64,7 +64,7 @@ pub(super) fn find(made: &RecordBatch, names: &[String]) -> Result<ArrayRef, Arr
 }
 
 /// `array`, null also where `nulls` is.
-pub(super) fn masked(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, ArrowError> {
+pub(crate) fn masked(array: &ArrayRef, nulls: Option<&NullBuffer>) -> Result<ArrayRef, ArrowError> {
     match nulls {
         Some(nulls) if nulls.null_count() > 0 && *array.data_type() != DataType::Null => {
             let nulls = NullBuffer::union(Some(nulls), array.nulls());

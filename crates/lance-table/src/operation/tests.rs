@@ -169,7 +169,8 @@ fn deleting_changes_deletion_files_only() {
 
 #[test]
 fn updated_rows_stand_in_new_fragments() {
-    let operation = Operation::Update(Update { rows: deleted(0, &[1]), fragments: vec![fragment(1)] });
+    let operation =
+        Operation::Update(Update { rows: deleted(0, &[1]), fragments: vec![fragment(1)], inserts: false });
     let second = operation.apply(Some(&two()), now()).unwrap();
     assert_eq!((ids(&second), second.rows()), (vec![0, 1, 2], 6));
 
@@ -178,8 +179,11 @@ fn updated_rows_stand_in_new_fragments() {
     let first = append(vec![fragment(3)]).apply(Some(&first), now()).unwrap();
     let mut kept = fragment(3);
     row_ids::assign(std::slice::from_mut(&mut kept), 0, 1).unwrap();
-    let operation =
-        Operation::Update(Update { rows: deleted(0, &[0, 1, 2]), fragments: vec![kept, fragment(2)] });
+    let operation = Operation::Update(Update {
+        rows: deleted(0, &[0, 1, 2]),
+        fragments: vec![kept, fragment(2)],
+        inserts: false,
+    });
     let second = operation.apply(Some(&first), now()).unwrap();
     assert_eq!((ids(&second), second.message.next_row_id), (vec![1, 2], 5));
     let ids = |at: usize| row_ids::RowIds::of(&second.message.fragments[at]).unwrap();

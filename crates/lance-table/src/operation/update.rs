@@ -14,6 +14,8 @@ pub(crate) struct Update {
     /// New fragments, without fragment ids. Those that have row ids keep them, which is how an updated row stays the
     /// same row in a table with stable row ids.
     pub(crate) fragments: Vec<DataFragment>,
+    /// Whether some of the new rows were added because no row had their key. Other software does not get to know.
+    pub(crate) inserts: bool,
 }
 
 impl Update {
@@ -33,6 +35,11 @@ impl Update {
             }
             Stored::Rewrite(_) | Stored::DataReplacement(_) if self.rows.touch(other) => {
                 Verdict::Retry("the rows were rewritten")
+            }
+            // Whose keys are not known here.
+            Stored::Append(_) if self.inserts => Verdict::Retry("rows were added, maybe with the same keys"),
+            Stored::Update(other) if self.inserts && !other.new_fragments.is_empty() => {
+                Verdict::Retry("rows were changed, maybe to the same keys")
             }
             Stored::Overwrite(_) => Verdict::Conflict("the table was overwritten"),
             Stored::Restore(_) => Verdict::Conflict("an older version was restored"),

@@ -11,7 +11,7 @@ use arrow_schema::{ArrowError, DataType, Field as ArrowField, FieldRef, Schema a
 use lance_file::{Field, LogicalType, Schema};
 
 /// The fields of `table` that `incoming` has, with the ids of the table; or why the rows do not fit.
-pub(super) fn match_append(table: &[Field], incoming: &[Field]) -> Result<Vec<Field>, String> {
+pub(crate) fn match_append(table: &[Field], incoming: &[Field]) -> Result<Vec<Field>, String> {
     match_members(table, incoming, "")
 }
 

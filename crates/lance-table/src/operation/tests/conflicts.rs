@@ -86,7 +86,7 @@ fn as_the_table_says() {
             "kkk kkk rrkk kr xx kk kkkk kr kk xx x",
         ),
         (
-            Operation::Update(Update { rows: deleted(1, &[0]), fragments: vec![] }),
+            Operation::Update(Update { rows: deleted(1, &[0]), fragments: vec![], inserts: false }),
             "kkk kkk rrkr kr xx kk kkkk kr kk xx x",
         ),
         (Operation::Merge(merge()), "rrr rrr rrxx rr xx kk kkkr rr kk xx x"),

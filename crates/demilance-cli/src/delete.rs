@@ -1,0 +1,121 @@
+//! `demilance delete` and `update`: rows that pass a filter go, or get new values.
+
+use anyhow::{Context, Result};
+use clap::Args;
+use demilance::Expr;
+use demilance::table::{CommitOptions, OpenOptions, Table, WriteOptions};
+
+use crate::which::WhichVersion;
+use crate::{diff, quantity};
+
+const DELETE_HELP: &str = "\
+Data files stay as they are; a small file for each fragment lists the rows that are gone, and a fragment of which none is
+left is not part of the new version. Older versions still have the rows (cat --version N), until a clean-up.
+
+Examples:
+  demilance delete robot.lance --where \"label = 'idle'\"
+  demilance delete robot.lance --where 'reward IS NULL' --dry-run
+  demilance delete robot.lance --where 'episode IN (3, 7)' --branch trial";
+
+const UPDATE_HELP: &str = "\
+Rows that pass are written anew with all their columns, and come to lie behind all others; nothing else is written but a
+small file for each fragment that lists the rows that are gone from it. Expressions are worked out over the row as
+it was. A value that does not fit the type of its column is an error, and nothing is changed then.
+
+Examples:
+  demilance update robot.lance --set reward=0 --where 'reward IS NULL'
+  demilance update robot.lance --set \"label=lower(label)\" --set 'pose.x=pose.x / 1000' --where 'episode < 5'
+  demilance update robot.lance --set checked=true --where true";
+
+/// What `delete` is told.
+#[derive(Debug, Args)]
+#[command(after_help = DELETE_HELP)]
+pub(crate) struct DeleteArguments {
+    /// Table
+    path: String,
+    /// Delete the rows for which EXPR is true; cat --help says what it may be
+    #[arg(long = "where", value_name = "EXPR")]
+    filter: Expr,
+    /// Say how many rows would go, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Branch of the table
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+}
+
+/// What `update` is told.
+#[derive(Debug, Args)]
+#[command(after_help = UPDATE_HELP)]
+pub(crate) struct UpdateArguments {
+    /// Table
+    path: String,
+    /// Column that gets the value of an expression; may be said several times
+    #[arg(long, value_name = "COLUMN=EXPR", required = true, value_parser = parse_assignment)]
+    set: Vec<(String, Expr)>,
+    /// Update the rows for which EXPR is true; cat --help says what it may be
+    #[arg(long = "where", value_name = "EXPR")]
+    filter: Expr,
+    /// Branch of the table
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+}
+
+fn parse_assignment(text: &str) -> Result<(String, Expr), String> {
+    let (column, expr) = text.split_once('=').ok_or("it is not COLUMN=EXPR")?;
+    let expr = Expr::parse(expr.trim()).map_err(|error| error.to_string())?;
+    Ok((column.trim().to_string(), expr))
+}
+
+/// Deletes rows.
+pub(crate) async fn delete(arguments: DeleteArguments) -> Result<()> {
+    let DeleteArguments { path, filter, dry_run, branch } = arguments;
+    let table = WhichVersion::of_branch(branch).open_path(&path).await?;
+    if dry_run {
+        let rows = table.count(&filter).await.with_context(|| path.clone())?;
+        let (rows, all) = (quantity::count(rows), quantity::of(table.rows(), "row"));
+        return crate::print(&format!("{path}: would delete {rows} of {all}\n"));
+    }
+    let deleted = table.delete(&filter, &CommitOptions::default()).await.with_context(|| path.clone())?;
+    let what = format!("deleted {}", quantity::of(deleted.rows, "row"));
+    report(&path, &what, &deleted.table).await
+}
+
+/// Updates rows.
+pub(crate) async fn update(arguments: UpdateArguments) -> Result<()> {
+    let UpdateArguments { path, set, filter, branch } = arguments;
+    let table = WhichVersion::of_branch(branch).open_path(&path).await?;
+    let updated = table.update(&set, Some(&filter), &WriteOptions::default()).await;
+    let updated = updated.with_context(|| path.clone())?;
+    let what = format!("updated {}", quantity::of(updated.rows, "row"));
+    report(&path, &what, &updated.table).await
+}
+
+/// Prints what was done to the table at `path`, and what that wrote and left untouched. `after` is the version that it made.
+pub(crate) async fn report(path: &str, what: &str, after: &Table) -> Result<()> {
+    let version = after.version();
+    let options = OpenOptions { version: version.checked_sub(1), ..OpenOptions::default() };
+    let changes = async {
+        let before = Table::open_with(after.store().clone(), options).await?;
+        after.changes_since(Some(&before)).await
+    };
+    let rows = quantity::of(after.rows(), "row");
+    let line = format!("{path}: {what}; version {version} has {rows}\n");
+    // It is done, whatever becomes of what is said about it.
+    crate::print(&match changes.await {
+        Ok(changes) => format!("{line}{}\n", diff::summary(&changes)),
+        Err(_) => line,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments_are_parted_at_the_first_sign() {
+        let (column, expr) = parse_assignment("pose.x = a = b").unwrap();
+        assert_eq!((column.as_str(), expr.to_string().as_str()), ("pose.x", "a = b"));
+        assert!(parse_assignment("a").is_err() && parse_assignment("a=").is_err());
+    }
+}
