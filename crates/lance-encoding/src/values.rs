@@ -297,9 +297,7 @@ impl Values {
             (Self::Small(values), DataType::Utf8) => values.finish_as::<Utf8Type>(nulls),
             (Self::Small(values), DataType::Binary) => values.finish_as::<BinaryType>(nulls),
             (Self::Large(values), DataType::LargeUtf8) => values.finish_as::<LargeUtf8Type>(nulls),
-            (Self::Large(values), DataType::LargeBinary) => {
-                return values.finish_as::<LargeBinaryType>(nulls);
-            }
+            (Self::Large(values), DataType::LargeBinary) => values.finish_as::<LargeBinaryType>(nulls),
             (values, _) => values.build(data_type, nulls, len),
         }
     }
