@@ -14,8 +14,8 @@ use futures::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::place::Place;
-use crate::quantity;
 use crate::which::WhichVersion;
+use crate::{quantity, tags};
 use columns::Columns;
 
 /// Files whose metadata are read at the same time.
@@ -137,8 +137,8 @@ async fn of_table(path: &str, store: Store, which: &WhichVersion) -> Result<(Val
         deleted => format!(" ({} deleted)", quantity::count(deleted)),
     };
     let text = format!(
-        "{path}: table, version {} ({others}), format {format}\n{}{deleted} in {}, {} of {}\n\n{}\n{}",
-        table.version(),
+        "{path}: table, {} ({others}), format {format}\n{}{deleted} in {}, {} of {}\n\n{}\n{}",
+        tags::version(table.version(), table.branch()),
         quantity::of(table.rows(), "row"),
         quantity::of(table.fragments().len() as u64, "fragment"),
         quantity::of(files.len() as u64, "file"),

@@ -22,7 +22,8 @@ pub(crate) struct WhichVersion {
     /// Branch of the table
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
-    /// Newest version of that time or before: 2026-11-30, 2026-11-30T10:15, or with seconds and a zone; else in UTC
+    /// Newest version of that time or before: 2026-11-30 (all of that day), 2026-11-30T10:15, or with seconds and a zone;
+    /// without a zone in UTC
     #[arg(long, value_name = "TIME", value_parser = parse_time, conflicts_with = "version")]
     as_of: Option<SystemTime>,
 }

@@ -163,7 +163,8 @@ impl Store {
             return Some(Self { prefix, ..self.clone() });
         }
         match &self.root {
-            Root::Local(root) if self.prefix.is_empty() && root.ends_with(relative) => {
+            Root::Local(root) if self.prefix.is_empty() => {
+                let root = std::path::absolute(root).ok().filter(|root| root.ends_with(relative))?;
                 let parts = Path::new(relative).components().count();
                 let above = root.ancestors().nth(parts)?.to_path_buf();
                 Some(Self { root: Root::Local(above), ..self.clone() })

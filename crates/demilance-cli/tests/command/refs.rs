@@ -81,6 +81,16 @@ fn the_life_of_a_branch() {
     assert_eq!(place.ok("count t.lance"), "40\n");
     assert!(place.ok("verify t.lance --branch exp/a").contains("no problems; 30 rows"));
     assert_eq!(json(&place, "info t.lance --branch exp/a --json")["branch"], "exp/a");
+    assert!(
+        place
+            .ok("info t.lance --branch exp/a")
+            .contains(": table, version 2 of branch exp/a (one of 2 versions)")
+    );
+    // From inside of it, too.
+    let mut inside = place.command();
+    let outcome =
+        inside.current_dir(place.path("t.lance/tree/exp")).args(["branches", "a"]).output().unwrap();
+    assert!(String::from_utf8(outcome.stdout).unwrap().contains("exp/a"));
     assert_eq!(json(&place, "versions t.lance --branch exp/a --json")[0]["operation"], "clone");
     assert_eq!(
         place.ok("tag create t.lance best --branch exp/a"),

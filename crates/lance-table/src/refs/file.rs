@@ -120,7 +120,12 @@ impl Kind {
 
     /// Writes one that must not exist.
     pub(super) async fn create(self, store: &Store, name: &str, object: Value) -> Result<()> {
-        match store.put_if_absent(&self.path(store, name).await?, text(&object)).await {
+        let path = self.path(store, name).await?;
+        // Where the condition is ignored, names are at least not taken away by who comes much later.
+        if !store.honours_conditions(self.directory()).await? && store.read_all(&path).await.is_ok() {
+            return Err(self.exists(store, name));
+        }
+        match store.put_if_absent(&path, text(&object)).await {
             Err(IoError::AlreadyExists { .. }) => Err(self.exists(store, name)),
             other => Ok(other?),
         }
