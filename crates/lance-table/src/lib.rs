@@ -19,7 +19,6 @@ mod assemble;
 mod changes;
 mod cleanup;
 mod columns;
-#[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod commit;
 mod compact;
 mod delete;
@@ -31,7 +30,6 @@ mod fragment;
 mod key;
 mod known;
 mod manifest;
-#[allow(dead_code, unused_imports, reason = "the operations that use all of it follow")]
 mod operation;
 mod place;
 mod projection;

@@ -37,7 +37,7 @@ pub(crate) use overwrite::Overwrite;
 pub(crate) use project::{Project, keep_used};
 pub(crate) use reserve::Reserve;
 pub(crate) use restore::Restore;
-pub(crate) use rewrite::{Group, Remapped, Rewrite};
+pub(crate) use rewrite::{Group, Rewrite};
 pub(crate) use theirs::name;
 pub(crate) use update::Update;
 

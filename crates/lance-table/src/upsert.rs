@@ -1,5 +1,7 @@
 //! Rows that are updated if their key is there, and inserted if it is not (docs/format/table.md §13, merge-insert).
 
+use std::collections::BTreeSet;
+
 use arrow_schema::Schema as ArrowSchema;
 use arrow_select::filter::filter_record_batch;
 use futures::{FutureExt, TryStreamExt};
@@ -181,14 +183,16 @@ impl<'a> Plan<'a> {
             WhenMissing::Delete => (true, None),
             WhenMissing::DeleteIf(expr) => (true, Some(condition(expr, all.arrow_schema())?)),
         };
-        let project = |more: Vec<String>| {
-            let paths = [upsert.on.clone(), more].concat();
+        let paths = [upsert.on.clone(), delete_if.as_ref().map(Bound::columns).unwrap_or_default()].concat();
+        let outer = delete_if.as_ref().map(Bound::outer_columns).unwrap_or_default();
+        let outer = source.key_columns().map(String::from).chain(outer).collect();
+        let project = |paths: Vec<String>| {
+            // A path must not be asked for twice.
+            let paths = paths.into_iter().collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>();
             Projection::new(table.schema(), Some(&paths), false)
         };
-        let key = match &delete_if {
-            None => project(vec![])?,
-            Some(bound) => project(bound.columns()).or_else(|_| project(bound.outer_columns()))?,
-        };
+        // Some fields can be read only with all that is beside them.
+        let key = project(paths).or_else(|_| project(outer))?;
         Ok(Self { table, source, all, update, update_if, insert: upsert.insert, delete, delete_if, key })
     }
 

@@ -30,11 +30,6 @@ impl DeletedRows {
         self.fragments.insert(deleted.fragment.id, deleted);
     }
 
-    /// How many rows.
-    pub(crate) fn count(&self) -> u64 {
-        self.fragments.values().map(|deleted| deleted.rows.len()).sum()
-    }
-
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Deleted> {
         self.fragments.values_mut()
     }

@@ -223,7 +223,7 @@ fn fragments_take_the_place_of_others() {
     first.indices = vec![index(&[0, 1, 7])];
     let new =
         IndexMetadata { uuid: Some(proto::Uuid { uuid: Bytes::from_static(&[2; 16]) }), ..index(&[0, 1, 7]) };
-    let remapped = vec![Remapped { old: index(&[0, 1, 7]), new: new.clone() }];
+    let remapped = vec![super::rewrite::Remapped { old: index(&[0, 1, 7]), new: new.clone() }];
     let second = operation(remapped).apply(Some(&first), now()).unwrap();
     assert_eq!(second.indices, [IndexMetadata { fragment_bitmap: bitmap(&[3, 7]), ..new }]);
     // A part of what is rewritten together cannot be covered.

@@ -113,6 +113,11 @@ impl Source {
         }
     }
 
+    /// The names of the top-level columns that the key is in.
+    pub(super) fn key_columns(&self) -> impl Iterator<Item = &str> {
+        self.key.outer()
+    }
+
     /// For each row of `batch`, the row with the same key.
     pub(super) fn partners(&self, batch: &RecordBatch) -> Result<Vec<Option<Place>>> {
         let keys = self.key.arrays(batch)?;

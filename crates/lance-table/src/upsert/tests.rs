@@ -92,7 +92,13 @@ async fn every_combination_does_what_it_says() {
         let condition = expr("source.v > target.v + 500");
         [WhenMatched::Update, WhenMatched::UpdateIf(condition), WhenMatched::Keep]
     };
-    let missing = || [WhenMissing::Keep, WhenMissing::Delete, WhenMissing::DeleteIf(expr("v % 2 = 0"))];
+    let missing = || {
+        [
+            WhenMissing::Keep,
+            WhenMissing::Delete,
+            WhenMissing::DeleteIf(expr("v % 2 = 0 AND (k IS NULL OR k > -5)")),
+        ]
+    };
     let combinations = matched().into_iter().flat_map(|matched| {
         missing().into_iter().flat_map(move |missing| {
             let matched = matched.clone();
