@@ -120,11 +120,16 @@ def do_update(path, updates, where=None):
     return table.version
 
 
-def do_merge_insert(path, arrow, on):
-    """Replaces the rows that are there already, and adds the others."""
+def do_merge_insert(path, arrow, on, update=True, insert=True, delete=None):
+    """Replaces the rows that are there already, and adds the others. `update` and `delete` may be conditions."""
     schema, batches = load(arrow)
     merge = lance.dataset(path).merge_insert(on)
-    merge.when_matched_update_all().when_not_matched_insert_all()
+    if update:
+        merge.when_matched_update_all(update if isinstance(update, str) else None)
+    if insert:
+        merge.when_not_matched_insert_all()
+    if delete:
+        merge.when_not_matched_by_source_delete(delete if isinstance(delete, str) else None)
     merge.execute(pa.Table.from_batches(batches, schema))
     return lance.dataset(path).version
 
