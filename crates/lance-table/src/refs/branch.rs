@@ -9,7 +9,6 @@ use uuid::Uuid;
 use super::file::{Kind, Object};
 use super::{name, root, tag, tree};
 use crate::commit::{CommitOptions, commit};
-use crate::manifest::names::VERSIONS;
 use crate::operation::{Operation, ShallowClone};
 use crate::{Result, Table, TableError};
 
@@ -87,7 +86,9 @@ impl Table {
                     let manifest = begun.shared.found.naming.path(begun.version());
                     let transaction = &begun.manifest().message.transaction_file;
                     begun.store().delete(&manifest).await?;
-                    begun.store().delete(&format!("_transactions/{transaction}")).await?;
+                    if !transaction.is_empty() {
+                        begun.store().delete(&format!("_transactions/{transaction}")).await?;
+                    }
                     Err(error)
                 }
             },
@@ -109,13 +110,14 @@ impl Table {
             Err(error) => return Err(error),
         };
         let id = branch.as_ref().and_then(|branch| branch.ancestors.last());
-        let others = list(&main).await?.into_iter().filter(|other| other.name != name);
-        let others = others.filter(|other| {
+        let mut others = list(&main).await?;
+        others.retain(|other| other.name != name);
+        let descends = |other: &&Branch| {
             other.parent.as_deref() == Some(name) || id.is_some_and(|id| other.ancestors.contains(id))
-        });
-        let others = others.map(|other| format!("branch {}", other.name));
+        };
+        let descending = others.iter().filter(descends).map(|other| format!("branch {}", other.name));
         let tags = tag::list(&main).await?.into_iter().filter(|tag| tag.branch.as_deref() == Some(name));
-        let users = others.chain(tags.map(|tag| format!("tag {}", tag.name))).collect::<Vec<_>>();
+        let users = descending.chain(tags.map(|tag| format!("tag {}", tag.name))).collect::<Vec<_>>();
         if !users.is_empty() {
             return Err(TableError::InUse {
                 location: main.location(""),
@@ -128,9 +130,12 @@ impl Table {
         Kind::Branch.remove(&main, name).await?;
         // Below its root there may be other branches, such as a/b below a. Without manifests it is no table any more.
         let own = main.child(&tree(name));
-        own.delete_all(VERSIONS).await?;
-        for directory in name::DIRECTORIES.iter().filter(|directory| **directory != VERSIONS) {
-            own.delete_all(directory).await?;
+        for directory in name::DIRECTORIES {
+            // Other software lets branches be called like directories.
+            let below = format!("{name}/{directory}/");
+            if !others.iter().any(|other| format!("{}/", other.name).starts_with(&below)) {
+                own.delete_all(directory).await?;
+            }
         }
         Ok(branch)
     }

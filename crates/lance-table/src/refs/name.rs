@@ -6,9 +6,9 @@ use crate::{Result, TableError};
 /// What the table itself is called among its branches.
 pub(super) const MAIN: &str = "main";
 
-/// Names that the directories of a table have.
+/// Names that the directories of a table have. Without the first it is no table.
 pub(crate) const DIRECTORIES: [&str; 8] =
-    ["data", "_versions", "_transactions", "_deletions", "_indices", "_refs", "_blobs", "_fri"];
+    ["_versions", "data", "_transactions", "_deletions", "_indices", "_refs", "_blobs", "_fri"];
 
 /// An error if a new tag must not be called `name`. Others also take letters beyond ASCII, and then cannot read what they
 /// wrote.

@@ -303,6 +303,13 @@ async fn a_branch_below_another_outlives_it() {
     let below = append(&first.create_branch("a/b", &options).await.unwrap(), 7..8).await;
     first.delete_branch("a", false).await.unwrap();
     assert_eq!(rows(&below.latest().await.unwrap()).await, [0, 1, 2, 7]);
+    // As others may have called it.
+    let text = store.read_all("_refs/branches/a%2Fb.json").await.unwrap();
+    store.put("_refs/branches/a%2Fdata.json", text).await.unwrap();
+    store.put("tree/a/data/_versions/1.manifest", "x".into()).await.unwrap();
+    first.create_branch("a", &options).await.unwrap();
+    first.delete_branch("a", false).await.unwrap();
+    assert!(store.read_all("tree/a/data/_versions/1.manifest").await.is_ok());
     assert!(open(&store, Some("a"), At::Latest).await.is_err());
     first.create_branch("a", &options).await.unwrap();
 }
