@@ -17,6 +17,11 @@ use crate::slot::Slot;
 use crate::write::{arrange, begin, describe, file_options};
 use crate::{Result, ScanOptions, Table, TableError, WriteOptions};
 
+/// About how many bytes a batch has that new values are made from, and how many are read ahead. Less than scans have, since
+/// what is made is held as well, and the pages in which it is written.
+const BATCH_BYTES: u64 = 8 << 20;
+const READ_AHEAD_BYTES: u64 = 16 << 20;
+
 /// What the new files have.
 pub(super) struct Target<'a> {
     table: &'a Table,
@@ -87,6 +92,8 @@ impl<'a> Target<'a> {
             columns: Some(self.columns(slot, maker.reads())),
             offset: before,
             limit: Some(fragment.rows()),
+            batch_bytes: BATCH_BYTES,
+            read_ahead_bytes: READ_AHEAD_BYTES,
             ..Default::default()
         };
         let mut batches = self.table.scan(scan)?;

@@ -31,6 +31,10 @@ impl Merge {
         message.fragments.clone_from(&self.fragments);
         message.fields.clone_from(&self.fields);
         message.schema_metadata.clone_from(&self.schema_metadata);
+        // Where ids are never used again, the highest one is written down.
+        if let Some(highest) = &mut message.max_allocated_field_id {
+            *highest = self.fields.iter().map(|field| field.id).fold(*highest, i32::max);
+        }
         if stable {
             let written = message.fragments.iter_mut().filter(|one| self.written.contains(&one.id));
             written.for_each(|fragment| row_ids::set_updated(fragment, message.version));
