@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use demilance::CleanupOptions;
-use demilance::table::{Cleanup, CleanupPlan, OldFile, Reason, Total};
+use demilance::table::{Cleanup, CleanupPlan, CleanupReason, OldFile, Total};
 
 use crate::quantity;
 use crate::source::Progress;
@@ -164,8 +164,8 @@ fn list(plan: &CleanupPlan) -> String {
 
 fn why(file: &OldFile) -> String {
     match file.reason {
-        Reason::OldVersion(version) => format!("version {version} is the last that needs it"),
-        Reason::Temporary => "it was never finished".into(),
+        CleanupReason::OldVersion(version) => format!("version {version} is the last that needs it"),
+        CleanupReason::Temporary => "it was never finished".into(),
         _ => "no version needs it".into(),
     }
 }

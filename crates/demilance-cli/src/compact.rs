@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use demilance::footer::Version;
 use demilance::table::{CommitOptions, CompactionPlan, CompactionTask, OldFragment, Table};
@@ -120,6 +120,10 @@ async fn compact(
     let done = table.compact_watched(options, &move |bytes| watched.add(bytes)).await;
     progress.clear();
     let done = done?;
+    let left = done.conflicting.iter().map(|group| group.old().len() as u64).sum::<u64>();
+    if done.groups.is_empty() && left > 0 {
+        bail!("{path}: others went on changing what was to be compacted: try again");
+    }
     let (mut gone, mut added, mut rows) = (0, 0, 0);
     for group in &done.groups {
         gone += group.old().len() as u64;
@@ -131,7 +135,6 @@ async fn compact(
     let changes = done.table.changes_since(Some(table)).await?;
     let mut text = format!("{path}: compacted {gone} into {added} of {rows} in all, version {version}\n");
     text.push_str(&format!("{}\n", diff::summary(&changes)));
-    let left = done.conflicting.iter().map(|group| group.old().len() as u64).sum::<u64>();
     if left > 0 {
         let left = quantity::of(left, "fragment");
         text.push_str(&format!("{left} stay as they are, since others went on changing them: try again\n"));

@@ -57,7 +57,7 @@ pub struct CleanupPlan {
     pub held: Vec<HeldVersion>,
     /// Files that no version needs, but which are too young to go.
     pub young: Total,
-    /// All files that stay, with the young ones.
+    /// The files of the table that stay, with the young ones; those of tags and branches are not among them.
     pub left: Total,
     /// The newest version that was looked at, and how manifests are named.
     latest: u64,
@@ -87,7 +87,7 @@ pub struct OldFile {
     /// Its bytes.
     pub bytes: u64,
     /// Why it goes.
-    pub reason: Reason,
+    pub reason: CleanupReason,
     /// The path by which manifests know it: of a blob that of its data file, of a file of an index that of the index.
     owner: String,
 }
@@ -95,7 +95,7 @@ pub struct OldFile {
 /// Why a file goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum CleanupReason {
     /// Only versions that go need it; this is the last of them.
     OldVersion(u64),
     /// No version needs it: it was written for one that was not committed, or is left of an earlier clean-up.

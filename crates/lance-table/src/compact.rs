@@ -126,9 +126,10 @@ impl Settings {
         const FRAGMENTS: u64 = 2;
         let default = ScanOptions::default();
         let files = u64::try_from(files).unwrap_or(u64::MAX).max(1);
-        let read_ahead_bytes = (self.memory_bytes / 4 / FRAGMENTS / files).max(1 << 16);
+        // What is ahead is there as it is stored, and decoded.
+        let read_ahead_bytes = (self.memory_bytes / 8 / FRAGMENTS / files).max(1 << 16);
         ScanOptions {
-            read_ahead_fragments: 2,
+            read_ahead_fragments: usize::try_from(FRAGMENTS).unwrap_or(1),
             read_ahead_bytes: read_ahead_bytes.min(default.read_ahead_bytes),
             batch_bytes: (self.memory_bytes / 32).clamp(1 << 16, default.batch_bytes),
             ..default

@@ -50,7 +50,7 @@ mod versions;
 mod write;
 
 pub use changes::{Changes, FileKind, TableFile, Total};
-pub use cleanup::{Cleanup, CleanupOptions, CleanupPlan, HeldVersion, OldFile, OldVersion, Reason};
+pub use cleanup::{Cleanup, CleanupOptions, CleanupPlan, CleanupReason, HeldVersion, OldFile, OldVersion};
 pub use columns::{ColumnOptions, ConfigChange, Misfits, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{

@@ -42,6 +42,11 @@ impl RowVersions {
         Self { runs: vec![(fragment.physical_rows, 1)] }
     }
 
+    /// The runs of rows of the same version: where each ends, and the version.
+    pub(crate) fn runs(&self) -> &[(u64, u64)] {
+        &self.runs
+    }
+
     /// The version of the row at the physical `offset`.
     pub(crate) fn at(&self, offset: u64) -> u64 {
         let run = self.runs.partition_point(|(end, _)| *end <= offset);

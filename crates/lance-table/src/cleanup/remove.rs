@@ -22,7 +22,7 @@ use futures::{StreamExt, stream};
 use lance_io::{IoError, Store};
 
 use super::needed::files;
-use super::{Cleanup, CleanupPlan, OldFile, OldVersion, Reason};
+use super::{Cleanup, CleanupPlan, CleanupReason, OldFile, OldVersion};
 use crate::manifest::files::Which;
 use crate::manifest::latest;
 use crate::table::CONCURRENT;
@@ -57,15 +57,15 @@ impl Removal<'_> {
         let (versions, mut files) = (self.done.plan.versions.clone(), self.done.plan.files.clone());
         // In the order in which they may go.
         files.sort_by_key(|file| match file.reason {
-            Reason::OldVersion(version) => version,
-            Reason::Unreferenced | Reason::Temporary => u64::MAX,
+            CleanupReason::OldVersion(version) => version,
+            CleanupReason::Unreferenced | CleanupReason::Temporary => u64::MAX,
         });
         let mut files = files.into_iter().peekable();
         for wave in versions.chunks(CONCURRENT) {
             self.manifests(wave).await?;
             self.look_at_new_versions().await?;
             let last = wave.last().map_or(0, |old| old.version);
-            let of_wave = |file: &OldFile| matches!(file.reason, Reason::OldVersion(of) if of <= last);
+            let of_wave = |file: &OldFile| matches!(file.reason, CleanupReason::OldVersion(of) if of <= last);
             let ready = std::iter::from_fn(|| files.next_if(of_wave)).collect();
             self.files(ready).await;
         }

@@ -86,7 +86,14 @@ fn in_directory(files: &BTreeSet<String>, directory: &str) -> usize {
 
 #[tokio::test]
 async fn old_versions_go_with_what_only_they_need() {
-    let store = Store::memory();
+    let directory = tempfile::tempdir().unwrap();
+    let objects = Store::object(Arc::new(object_store::memory::InMemory::new()), "some/table");
+    for store in [Store::memory(), Store::local(directory.path()), objects] {
+        check_old_versions_go(store).await;
+    }
+}
+
+async fn check_old_versions_go(store: Store) {
     let table = history(&store).await;
     assert_eq!(versions(&table).await, [1, 2, 3, 4, 5, 6, 7]);
     let before = tree(&store).await;
@@ -94,7 +101,7 @@ async fn old_versions_go_with_what_only_they_need() {
     assert_eq!(plan.versions.iter().map(|old| old.version).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
     // The last version that needs the old data files is the one that set ids aside.
     let data = plan.files.iter().filter(|file| file.path.starts_with("data/"));
-    assert_eq!(data.map(|file| file.reason).collect::<Vec<_>>(), [Reason::OldVersion(6); 3]);
+    assert_eq!(data.map(|file| file.reason).collect::<Vec<_>>(), [CleanupReason::OldVersion(6); 3]);
     assert_eq!(tree(&store).await, before);
 
     let bytes = std::sync::Mutex::new(0);
@@ -227,7 +234,7 @@ async fn files_without_a_version_wait_until_they_are_old() {
     let options = CleanupOptions { delete_unverified: true, ..Default::default() };
     let done = table.clean_up(&options).await.unwrap();
     assert_eq!((paths(&done.plan), done.removed.files), (expected, 9));
-    let temporary = done.plan.files.iter().filter(|file| file.reason == Reason::Temporary).count();
+    let temporary = done.plan.files.iter().filter(|file| file.reason == CleanupReason::Temporary).count();
     assert_eq!(temporary, 3);
     let left = tree(&store).await;
     assert!(others.iter().chain([&kept.as_str()]).all(|path| left.contains(*path)), "{left:?}");

@@ -6,7 +6,7 @@ use lance_io::Listed;
 use uuid::Uuid;
 
 use super::needed::Needed;
-use super::{CleanupOptions, CleanupPlan, IN_PROGRESS, OldFile, OldVersion, Reason};
+use super::{CleanupOptions, CleanupPlan, CleanupReason, IN_PROGRESS, OldFile, OldVersion};
 use crate::manifest::names::VERSIONS;
 use crate::{Result, Table, Total};
 
@@ -100,12 +100,12 @@ impl Walk<'_> {
         let temporary = listed.name.starts_with(TEMPORARY);
         let last = self.needed.old.get(&owner);
         let reason = match last {
-            _ if temporary => Some(Reason::Temporary),
+            _ if temporary => Some(CleanupReason::Temporary),
             _ if !known || self.needed.living.contains(&owner) => None,
-            Some(version) => Some(Reason::OldVersion(*version)),
-            None => Some(Reason::Unreferenced),
+            Some(version) => Some(CleanupReason::OldVersion(*version)),
+            None => Some(CleanupReason::Unreferenced),
         };
-        let verified = matches!(reason, Some(Reason::OldVersion(_)));
+        let verified = matches!(reason, Some(CleanupReason::OldVersion(_)));
         // A time that is not known, or to come, says nothing of its age.
         let age = listed.modified.and_then(|modified| self.now.duration_since(modified).ok());
         let old = age.is_some_and(|age| age >= IN_PROGRESS);

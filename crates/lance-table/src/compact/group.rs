@@ -13,7 +13,7 @@ use crate::operation::{Group, Operation, Reserve, Rewrite, Verdict};
 use crate::proto::{DataFile, DataFragment};
 use crate::row_ids::Carried;
 use crate::slot::Slot;
-use crate::{Result, Table, TableError};
+use crate::{Fragment, Result, Table, TableError};
 
 /// Fragments, and the files that were written to take their place: what [`CompactionTask::run`](super::CompactionTask::run)
 /// gives. It can be stored and sent, like the task.
@@ -38,8 +38,8 @@ pub struct NewFragment {
     pub file: String,
     /// Its version.
     version: String,
-    fields: Vec<i32>,
-    columns: Vec<i32>,
+    pub(super) fields: Vec<i32>,
+    pub(super) columns: Vec<i32>,
 }
 
 /// What a compaction did.
@@ -204,14 +204,9 @@ async fn prepare(table: &Table, groups: &[CompactedGroup]) -> Result<Vec<Group>>
             if new.file.contains('/') || !used.insert(&new.file) {
                 return Err(invalid(format!("{:?} is not a new data file", new.file)));
             }
-            let path = format!("data/{}", new.file);
-            let size = table.store().open_file(&path, None).await?.size();
-            if size != new.bytes {
-                return Err(invalid(format!("{path} has {size} bytes, not {}", new.bytes)));
-            }
-            let fragment = new.to_proto();
-            fragments
-                .push(fragment.map_err(|error| TableError::format(table.store().location(&path), error))?);
+            let fragment = new.to_proto().map_err(|error| TableError::format(&new.file, error))?;
+            check_new(table, &fragment).await?;
+            fragments.push(fragment);
         }
         if table.manifest().has_stable_row_ids() {
             let mut carried = Carried::default();
@@ -229,6 +224,22 @@ async fn prepare(table: &Table, groups: &[CompactedGroup]) -> Result<Vec<Group>>
         prepared.push(Group { old, new: fragments });
     }
     Ok(prepared)
+}
+
+/// Sees that the file of a new fragment is there, has the rows that it should, and all columns of `table`. It may have been
+/// written elsewhere.
+async fn check_new(table: &Table, fragment: &DataFragment) -> Result<()> {
+    let checked = Fragment::new(fragment.clone());
+    let checked = checked.map_err(|error| TableError::format(table.store().location("data"), error))?;
+    for file in checked.files() {
+        let mut owners = table.schema().fields.iter().flat_map(|field| field.column_owners(file.version));
+        if let Some(missing) = owners.find(|owner| !file.has(owner.id)) {
+            let column = table.schema().path(missing.id).unwrap_or_default();
+            return Err(TableError::invalid(format!("{}: it lacks the column {column:?}", file.path)));
+        }
+    }
+    Slot::new(checked, table.shared.options).reader(&table.shared.places, table.schema(), 0).await?;
+    Ok(())
 }
 
 /// Sets ids aside for the new fragments.

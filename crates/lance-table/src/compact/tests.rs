@@ -268,7 +268,17 @@ async fn groups_that_do_not_fit_are_refused() {
     let error = refused(changed(&|group| group.new[0].file = "../x.lance".into())).await;
     assert!(error.contains("is not a new data file"), "{error}");
     let error = refused(changed(&|group| group.new[0].bytes = 7)).await;
-    assert!(error.contains("bytes, not 7"), "{error}");
+    assert!(error.contains("bytes, but the manifest says 7"), "{error}");
+    let error = refused(changed(&|group| group.new[0].file = "none.lance".into())).await;
+    assert!(error.contains("none.lance"), "{error}");
+    let without = changed(&|group| {
+        group.new[0].fields.truncate(1);
+        group.new[0].columns.truncate(1);
+    });
+    let error = refused(without).await;
+    assert!(error.contains("it lacks the column \"name\""), "{error}");
+    let error = refused(changed(&|group| group.new[0].columns.push(2))).await;
+    assert!(error.contains("2 fields, but 3 columns"), "{error}");
     assert_eq!(table.latest().await.unwrap().version(), 2);
 
     let mut task = plan.tasks()[0].clone();

@@ -3,16 +3,17 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use lance_footer::{FormatError, Result, Rows};
+use lance_footer::{Result, Rows};
 use prost::Message;
 
-use super::{RowIds, Stored, range, runs_of_versions};
+use super::{RowIds, Stored, range};
 use crate::proto::data_fragment::{CreatedAtVersionSequence, LastUpdatedAtVersionSequence};
 use crate::proto::encoded_u64_array::{Array, U16Array, U32Array, U64Array};
 use crate::proto::u64_segment::{RangeWithBitmap, RangeWithHoles, Segment};
 use crate::proto::{
     DataFragment, EncodedU64Array, RowDatasetVersionRun, RowDatasetVersionSequence, RowIdSequence, U64Segment,
 };
+use crate::row_versions::RowVersions;
 
 /// A run of rows that the same version wrote: how many, and which.
 type VersionRun = (u64, u64);
@@ -35,24 +36,8 @@ impl Carried {
                 _ => self.ids.push(next),
             }
         }
-        let created = match &fragment.created_at_version_sequence {
-            None => None,
-            Some(CreatedAtVersionSequence::InlineCreatedAtVersions(bytes)) => Some(bytes),
-            Some(CreatedAtVersionSequence::ColumnCreatedAtVersions(_)) => return Err(hidden()),
-        };
-        let updated = match &fragment.last_updated_at_version_sequence {
-            None => None,
-            Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(bytes)) => Some(bytes),
-            Some(LastUpdatedAtVersionSequence::ColumnLastUpdatedAtVersions(_)) => return Err(hidden()),
-        };
-        for (bytes, to) in [(created, &mut self.created), (updated, &mut self.updated)] {
-            let runs = match bytes {
-                // What does not say is taken to be as old as the table.
-                None => vec![(fragment.physical_rows, 1)],
-                Some(bytes) => runs_of_versions(bytes, fragment.physical_rows)?,
-            };
-            select(&runs, live, to);
-        }
+        select(RowVersions::created(fragment)?.runs(), live, &mut self.created);
+        select(RowVersions::updated(fragment)?.runs(), live, &mut self.updated);
         Ok(())
     }
 
@@ -73,20 +58,16 @@ impl Carried {
     }
 }
 
-fn hidden() -> FormatError {
-    FormatError::unsupported("row lineage that is stored as hidden columns")
-}
-
-/// What `runs`, over all rows of a fragment, say of the rows `live`.
-fn select(runs: &[VersionRun], live: &Rows, to: &mut Vec<VersionRun>) {
+/// What `runs`, over all rows of a fragment, say of the rows `live`. Of each run they have where it ends.
+fn select(runs: &[(u64, u64)], live: &Rows, to: &mut Vec<VersionRun>) {
     let mut runs = runs.iter();
     let (mut end, mut version) = (0_u64, 0);
     for part in live.ranges() {
         let mut start = part.start;
         while start < part.end {
             while end <= start {
-                let Some((rows, next)) = runs.next() else { return };
-                (end, version) = (end.saturating_add(*rows), *next);
+                let Some((next_end, next)) = runs.next() else { return };
+                (end, version) = (*next_end, *next);
             }
             let until = end.min(part.end);
             match to.last_mut() {
@@ -225,7 +206,7 @@ fn bitmap_of(start: u64, ranges: &[Range<u64>]) -> Bytes {
 #[expect(clippy::single_range_in_vec_init, reason = "ranges of values are meant")]
 mod tests {
     use super::*;
-    use crate::row_ids::{assign, set_updated};
+    use crate::row_ids::{assign, runs_of_versions, set_updated};
     use crate::row_versions::check as check_versions;
     use proptest::prelude::*;
 
