@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "F", default_value_t = CompactionOptions::default().threshold)]
     threshold: f64,
     /// Bytes of rows in memory at the same time, about
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "256MiB")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "128MiB")]
     memory: u64,
     /// Version of the new files; files of other versions are rewritten [default: that of the table]
     #[arg(long, value_enum, value_name = "VERSION")]

@@ -57,7 +57,7 @@ impl Default for CompactionOptions {
             target_bytes: None,
             threshold: 0.1,
             version: None,
-            memory_bytes: 256 << 20,
+            memory_bytes: 128 << 20,
             alignment: Alignment::default(),
             compression: None,
             checksums: None,
