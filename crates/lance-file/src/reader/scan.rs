@@ -132,6 +132,8 @@ struct Scan {
 struct Ahead {
     rows: Rows,
     bytes: u64,
+    /// What [`Scan::growth`] was when `bytes` were estimated.
+    growth: u64,
     attempt: Attempt,
     task: Task<Unit>,
 }
@@ -195,7 +197,7 @@ impl Scan {
             self.ahead_bytes = self.ahead_bytes.saturating_sub(ahead.bytes);
             match unit {
                 Err(error) if error.is_over_budget() && ahead.attempt != Attempt::Alone => self.again(&ahead),
-                unit => self.arrived(unit?, ahead.bytes),
+                unit => self.arrived(unit?, &ahead),
             }
         }
     }
@@ -226,13 +228,13 @@ impl Scan {
             Some(reads) => spawn_blocking(move || target.unit_here(&own, &*reads, attempt)),
             None => tokio::spawn(async move { target.unit(own, bytes, attempt).await }),
         });
-        Ahead { rows, bytes, attempt, task }
+        Ahead { rows, bytes, growth: self.growth, attempt, task }
     }
 
     /// Starts the rows of a unit again that took more memory than was thought: as two units, or, if it is a single row
     /// already, with all of the budget. Its turn has come, so there is only one of that kind.
     fn again(&mut self, unit: &Ahead) {
-        self.growth = self.growth.saturating_mul(2).min(MAX_GROWTH);
+        self.growth = self.growth.max(unit.growth.saturating_mul(2)).min(MAX_GROWTH);
         if unit.rows.len() <= 1 {
             let unit = self.start(unit.rows.clone(), unit.bytes, Attempt::Alone);
             return self.ahead.push_front(unit);
@@ -302,12 +304,21 @@ impl Scan {
         stored.saturating_mul(self.growth).max(least)
     }
 
-    /// Cuts a unit into batches.
-    fn arrived(&mut self, unit: Unit, estimated: u64) {
-        let Unit { batch, bytes } = unit;
-        if bytes > estimated.saturating_mul(2) && estimated > 0 {
-            self.growth = self.growth.saturating_mul(bytes / estimated).min(MAX_GROWTH);
+    /// How many times more bytes a unit like `ahead`, which had `bytes`, has than its cost says. Several units are on their
+    /// way with the same growth, so what counts is that with which this one was planned, not what is known by now.
+    fn learn(&mut self, ahead: &Ahead, bytes: u64) {
+        let Some(ratio) = bytes.checked_div(ahead.bytes) else { return };
+        if ratio > 1 {
+            self.growth = self.growth.max(ahead.growth.saturating_mul(ratio).min(MAX_GROWTH));
+        } else if ahead.growth == self.growth && bytes.saturating_mul(4) < ahead.bytes {
+            self.growth = (self.growth / 2).max(1);
         }
+    }
+
+    /// Cuts a unit into batches.
+    fn arrived(&mut self, unit: Unit, ahead: &Ahead) {
+        let Unit { batch, bytes } = unit;
+        self.learn(ahead, bytes);
         let rows = batch.num_rows();
         let fits = u128::from(self.target.batch_bytes) * rows as u128 / u128::from(bytes.max(1));
         let most = usize::try_from(self.target.batch_rows).unwrap_or(usize::MAX);

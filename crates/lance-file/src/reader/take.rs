@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use lance_encoding::{Allowance, DecodeBudget, Loaded};
+use lance_encoding::{Allowance, DecodeBudget, Loaded, row_bits};
 use lance_footer::{Answer, FormatError, Join, Machine, Rows, Step};
 use lance_io::drive;
 
@@ -127,7 +127,11 @@ impl Taken {
     /// Decodes if that is faster than it is to reach another thread; none if it takes longer, which few bytes may do
     /// too.
     pub fn decode_here(&self) -> Result<Option<RecordBatch>> {
-        decode_here(self.bytes, self.budget, |budget| self.decode_within(budget)).transpose()
+        let width = self.schema.fields().iter().map(|field| row_bits(field.data_type()));
+        let width = width.fold(0_u64, u64::saturating_add);
+        // A constant has few bytes, but its rows take theirs.
+        let bytes = self.bytes.max((self.count as u64).saturating_mul(width) / 8);
+        decode_here(bytes, self.budget, |budget| self.decode_within(budget)).transpose()
     }
 
     fn decode_within(&self, budget: DecodeBudget) -> Result<RecordBatch> {

@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::thread::ThreadId;
 
-use arrow_array::UInt64Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
+use arrow_array::{StringArray, UInt64Array};
 use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema};
 use bytes::Bytes;
 use futures::TryStreamExt;
@@ -23,6 +23,7 @@ struct Numbers {
     decoded: Arc<Decoded>,
     broken_from: u64,
     most: usize,
+    text: Option<usize>,
 }
 
 /// What was decoded: rows, and on which thread.
@@ -57,6 +58,7 @@ struct LoadedNumbers {
     decoded: Arc<Decoded>,
     broken_from: u64,
     most: usize,
+    text: Option<usize>,
 }
 
 impl FieldReader for Numbers {
@@ -87,6 +89,7 @@ impl FieldReader for Numbers {
             decoded: Arc::clone(&self.decoded),
             broken_from: self.broken_from,
             most: self.most,
+            text: self.text,
         };
         Ok(Box::new(Load(Some(Arc::new(loaded)), false)))
     }
@@ -106,7 +109,10 @@ impl Loaded for LoadedNumbers {
         if part.iter().any(|row| *row >= self.broken_from) {
             return Err(FormatError::corrupt("page 3", "it is made up"));
         }
-        Ok(Arc::new(UInt64Array::from(part.to_vec())))
+        Ok(match self.text {
+            None => Arc::new(UInt64Array::from(part.to_vec())),
+            Some(len) => Arc::new(StringArray::from_iter_values(part.iter().map(|_| "x".repeat(len)))),
+        })
     }
 }
 
@@ -125,6 +131,8 @@ struct Plan {
     broken_from: u64,
     /// So many rows are decoded at once, and no more.
     most: usize,
+    /// The value is a text of this length instead.
+    text: Option<usize>,
 }
 
 impl Default for Plan {
@@ -137,6 +145,7 @@ impl Default for Plan {
             read_ahead: 64 << 20,
             broken_from: u64::MAX,
             most: usize::MAX,
+            text: None,
         }
     }
 }
@@ -145,13 +154,15 @@ fn setup(plan: Plan) -> Setup {
     let decoded = Arc::new(Decoded::default());
     let file = Arc::new(MemoryFile::new("made.lance", Bytes::from_static(b"x")));
     let counting = Arc::new(Counting::new(file));
-    let schema = ArrowSchema::new(vec![ArrowField::new("n", DataType::UInt64, true)]);
+    let data_type = if plan.text.is_some() { DataType::Utf8 } else { DataType::UInt64 };
+    let schema = ArrowSchema::new(vec![ArrowField::new("n", data_type, true)]);
     let reader = Arc::new(Numbers {
         rows: u64::MAX,
         cost: plan.cost,
         decoded: Arc::clone(&decoded),
         broken_from: plan.broken_from,
         most: plan.most,
+        text: plan.text,
     });
     let target = Target {
         budget: DecodeBudget::default(),
@@ -282,4 +293,22 @@ async fn units_that_take_more_than_was_thought_are_decoded_elsewhere() {
     let hopeless = setup(Plan { rows: Rows::range(0..10), most: 0, ..Plan::default() });
     assert!(hopeless.stream.try_collect::<Vec<_>>().await.unwrap_err().is_over_budget());
     assert!(hopeless.decoded.0.lock().unwrap()[1..].iter().all(|(_, thread)| *thread != here));
+}
+
+/// Rows that take many times more bytes than they cost to read: units get as long as fits, and stay so, however many were on
+/// their way before that was known.
+#[tokio::test]
+async fn units_get_as_short_as_they_need_to_and_no_shorter() {
+    const ROWS: u64 = 1_000_000;
+    const BATCH_BYTES: u64 = 1 << 20;
+    for (text, cost) in [(40, 8), (400, 8), (40, 1)] {
+        let rows = Rows::range(0..ROWS);
+        let plan = Plan { rows, cost, batch_bytes: BATCH_BYTES, text: Some(text), ..Plan::default() };
+        let wide = setup(plan);
+        let batches = wide.stream.try_collect::<Vec<_>>().await.unwrap();
+        assert_eq!(batches.iter().map(|batch| batch.num_rows() as u64).sum::<u64>(), ROWS);
+        let units = wide.decoded.times() as u64;
+        let fewest = ROWS * (text as u64 + 4) / BATCH_BYTES;
+        assert!(units <= fewest * 3 + 40, "{units} units for {fewest} times {BATCH_BYTES} bytes");
+    }
 }
