@@ -143,7 +143,9 @@ impl<O: Offset> VariableValues<O> {
 
     /// Appends the strings of `items` that `indices` name.
     pub(crate) fn append_gathered<I: Word>(&mut self, items: &Self, indices: &[I]) -> Result<()> {
-        let shorts = if items.len() <= indices.len() { Short::items(items) } else { None };
+        // It pays where there are more indices than items, and only few of these take no memory to speak of.
+        let few = items.len() <= indices.len().min(Short::MOST_ITEMS);
+        let shorts = if few { Short::items(items) } else { None };
         match shorts {
             Some(shorts) => self.gather(
                 indices,
@@ -258,6 +260,8 @@ struct Short {
 
 impl Short {
     const MOST: usize = 16;
+    /// So many of them stay in a cache.
+    const MOST_ITEMS: usize = 1 << 14;
 
     /// All of `items`, if each of them is short.
     fn items<O: Offset>(items: &VariableValues<O>) -> Option<Vec<Self>> {

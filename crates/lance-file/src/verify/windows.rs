@@ -11,6 +11,7 @@ use futures::stream;
 use lance_encoding::{Allowance, DecodeBudget, FieldReader, Loaded, row_bits};
 use lance_footer::{FormatError, Rows, Version};
 use lance_io::{ReadAt, drive};
+use tokio::sync::Mutex;
 
 use super::problem::{ProblemKind, Report, file_problem, format_problem, io_problem};
 use crate::pool::compute;
@@ -51,6 +52,8 @@ pub(super) struct Reading<'a> {
     /// Bits that a row takes in memory at least.
     width: u64,
     budget: DecodeBudget,
+    /// Held while a window is decoded with all of the budget.
+    large: Mutex<()>,
 }
 
 impl Failure {
@@ -70,7 +73,8 @@ impl<'a> Reading<'a> {
     ) -> Self {
         let arrow = field.to_arrow();
         let placed = placed && varies(arrow.data_type());
-        Self { source, reader, nullable: field.nullable, placed, width: row_bits(arrow.data_type()), budget }
+        let width = row_bits(arrow.data_type());
+        Self { source, reader, nullable: field.nullable, placed, width, budget, large: Mutex::new(()) }
     }
 
     /// Reads `spans` of rows and says what fails. They stand for `bytes` bytes of progress.
@@ -118,22 +122,33 @@ impl<'a> Reading<'a> {
 
     async fn decode(&self, rows: Range<u64>) -> Result<(), Failed> {
         let count = rows.end - rows.start;
-        let window = Window {
+        let window = Arc::new(Window {
             whole: self.load(&Rows::range(rows.clone())).await?,
             even: self.every_other(rows.start..rows.end).await?,
             odd: self.every_other(rows.start + 1..rows.end).await?,
-            budget: self.budget,
-        };
-        let (path, nullable) = (self.source.path().to_string(), self.nullable);
-        let decoded = compute(self.source.path(), move || {
-            let nulls = window.check(0..count).map_err(|error| FileError::format(&path, error))?;
+        });
+        // Several windows are decoded at the same time, so all of the budget is for one that turns out to need it.
+        let small = DecodeBudget { constant: self.budget.constant.min(WINDOW_BYTES), ..self.budget };
+        match self.check(&window, count, small).await {
+            Err(error) if error.is_over_budget() => {
+                let _turn = self.large.lock().await;
+                self.check(&window, count, self.budget).await.map_err(file_problem)
+            }
+            checked => checked.map_err(file_problem),
+        }
+    }
+
+    async fn check(&self, window: &Arc<Window>, count: u64, budget: DecodeBudget) -> Result<(), FileError> {
+        let (path, nullable, window) = (self.source.path().to_string(), self.nullable, Arc::clone(window));
+        compute(self.source.path(), move || {
+            let nulls = window.check(0..count, budget).map_err(|error| FileError::format(&path, error))?;
             if !nullable && nulls > 0 {
                 let reason = format!("{nulls} nulls in a field that is not nullable");
                 return Err(FileError::format(&path, FormatError::corrupt("values", reason)));
             }
             Ok(())
-        });
-        decoded.await.map_err(file_problem)
+        })
+        .await
     }
 
     async fn load(&self, rows: &Rows) -> Result<Arc<dyn Loaded>, Failed> {
@@ -176,23 +191,22 @@ struct Window {
     whole: Arc<dyn Loaded>,
     even: Option<Arc<dyn Loaded>>,
     odd: Option<Arc<dyn Loaded>>,
-    budget: DecodeBudget,
 }
 
 impl Window {
     /// Decodes the rows at positions `part`, fewer at once where they take too much memory, and counts the nulls.
-    fn check(&self, part: Range<u64>) -> Result<usize, FormatError> {
-        match self.check_at_once(&part) {
+    fn check(&self, part: Range<u64>, budget: DecodeBudget) -> Result<usize, FormatError> {
+        match self.check_at_once(&part, budget) {
             Err(FormatError::OverBudget { .. }) if part.end - part.start > 1 => {
                 let half = part.start + (part.end - part.start) / 2;
-                Ok(self.check(part.start..half)?.saturating_add(self.check(half..part.end)?))
+                Ok(self.check(part.start..half, budget)?.saturating_add(self.check(half..part.end, budget)?))
             }
             result => result,
         }
     }
 
-    fn check_at_once(&self, part: &Range<u64>) -> Result<usize, FormatError> {
-        let array = self.decode(&*self.whole, part.clone())?;
+    fn check_at_once(&self, part: &Range<u64>, budget: DecodeBudget) -> Result<usize, FormatError> {
+        let array = decode(&*self.whole, part.clone(), budget)?;
         let even = (&self.even, part.start.div_ceil(2)..part.end.div_ceil(2), part.start % 2);
         let odd = (&self.odd, part.start / 2..part.end / 2, 1 - part.start % 2);
         for (loaded, rows, first) in [even, odd] {
@@ -200,17 +214,17 @@ impl Window {
             let positions = UInt64Array::from_iter_values((first..part.end - part.start).step_by(2));
             let wanted = take(&array, &positions, None);
             let wanted = wanted.map_err(|error| FormatError::unsupported(error.to_string()))?;
-            if self.decode(&**loaded, rows)? != wanted {
+            if decode(&**loaded, rows, budget)? != wanted {
                 let reason = "read one by one they are others than in a scan";
                 return Err(FormatError::corrupt("the positions of rows", reason));
             }
         }
         Ok(if *array.data_type() == DataType::Null { 0 } else { array.null_count() })
     }
+}
 
-    fn decode(&self, loaded: &dyn Loaded, part: Range<u64>) -> Result<ArrayRef, FormatError> {
-        loaded.decode(part, &mut Allowance::new(self.budget))
-    }
+fn decode(loaded: &dyn Loaded, part: Range<u64>, budget: DecodeBudget) -> Result<ArrayRef, FormatError> {
+    loaded.decode(part, &mut Allowance::new(budget))
 }
 
 /// Whether values of `data_type` vary in size.

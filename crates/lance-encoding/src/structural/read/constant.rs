@@ -270,7 +270,8 @@ impl Table {
     /// Bytes that it takes.
     fn weight(&self) -> usize {
         let levels = [&self.repetition, &self.definition].into_iter().flatten();
-        levels.map(|levels| levels.len() * 2).sum::<usize>() + self.noted.len() * size_of::<usize>()
+        let levels = levels.map(|levels| levels.len() * 2).sum::<usize>();
+        levels + self.noted.len() * size_of::<usize>() + self.value.as_ref().map_or(0, Vec::len)
     }
 
     /// The level entries of `rows`, which are not empty and within the page.
