@@ -110,6 +110,8 @@ impl From<fory_row::Error> for Error {
 
 fn of_table(error: &TableError) -> ErrorKind {
     match error {
+        TableError::Committed { source, .. } => of_table(source),
+        TableError::Contention { .. } => ErrorKind::Conflict,
         TableError::NotFound { .. } | TableError::UnknownRef { .. } => ErrorKind::NotFound,
         TableError::AlreadyExists { .. } | TableError::RefExists { .. } => ErrorKind::AlreadyExists,
         TableError::InUse { .. } => ErrorKind::InUse,

@@ -98,7 +98,7 @@ pub(crate) async fn commit(
 /// Removes the `files` of an operation that ended in `error`, as far as that is possible.
 pub(crate) async fn abandon(store: &Store, files: Vec<String>, error: &TableError) {
     // They may be part of a version.
-    if matches!(error, TableError::UnknownOutcome { .. }) {
+    if matches!(error, TableError::UnknownOutcome { .. } | TableError::Committed { .. }) {
         return;
     }
     let removed = files.into_iter().map(|file| async move {
@@ -114,9 +114,9 @@ async fn attempts(
     options: &CommitOptions,
     files: &mut Vec<String>,
 ) -> Result<Found> {
-    let started = Instant::now();
+    check_store(store, options).await?;
     let uuid = Uuid::new_v4().to_string();
-    let mut checked = read;
+    let (mut checked, mut lost) = (read, None);
     let mut slot = Duration::ZERO;
     for attempt in 0..options.attempts {
         let began = Instant::now();
@@ -132,12 +132,14 @@ async fn attempts(
         if attempt == 0 {
             slot = began.elapsed().mul_f64(1.1);
         }
-        if started.elapsed() > options.patience {
+        let lost = lost.get_or_insert(began);
+        if lost.elapsed() > options.patience {
             break;
         }
         wait(slot, attempt, options.patience).await;
     }
-    Err(TableError::Contention { location: store.location(""), took: started.elapsed() })
+    let took = lost.map_or(Duration::ZERO, |lost| lost.elapsed());
+    Err(TableError::Contention { location: store.location(""), took })
 }
 
 /// The latest version, which a commit that read version `read` is to follow.
@@ -178,6 +180,11 @@ async fn rebase(
             Verdict::Retry(reason) => return conflict(reason, true),
             Verdict::Conflict(reason) => return conflict(reason, false),
         }
+        if let Some(other) = &other
+            && let Err(reason) = operation.follow(other)
+        {
+            return conflict(reason, true);
+        }
         theirs = operation::name(other.as_ref());
     }
     if last > checked
@@ -200,8 +207,12 @@ pub(crate) fn transactions<'a>(
         if version == last {
             return transaction_of(store, &latest.manifest).await;
         }
-        let manifest = latest::read(store, version, latest.naming).await?.manifest;
-        transaction_of(store, &manifest).await
+        match latest::read(store, version, latest.naming).await {
+            Ok(read) => transaction_of(store, &read.manifest).await,
+            // Clean-up has removed it meanwhile.
+            Err(TableError::Io(IoError::NotFound { .. })) => Ok(None),
+            Err(error) => Err(error),
+        }
     });
     stream::iter(transactions).buffered(CONCURRENT).boxed()
 }
@@ -221,19 +232,24 @@ async fn catch_up(
     for deleted in rows.iter_mut() {
         let id = deleted.fragment.id;
         let Some(now) = current.get(&id) else { return Ok(Err(format!("fragment {id} is gone"))) };
+        // Files of columns that were dropped are gone; those that are left must be as they were.
+        if now.files.iter().any(|file| !deleted.fragment.files.contains(file)) {
+            return Ok(Err(format!("values of fragment {id} were rewritten")));
+        }
+        // Some software leaves the count of rows out of manifests.
+        let mut now = (*now).clone();
+        if now.physical_rows == 0 {
+            now.physical_rows = deleted.fragment.physical_rows;
+        }
         if now.deletion_file != deleted.fragment.deletion_file {
-            // Files of columns that were dropped are gone; those that are left must be as they were.
-            if now.files.iter().any(|file| !deleted.fragment.files.contains(file)) {
-                return Ok(Err(format!("values of fragment {id} were rewritten")));
-            }
-            let mut all = deletion::read(&places, now).await?;
+            let mut all = deletion::read(&places, &now).await?;
             if !all.is_disjoint(&deleted.rows) {
                 return Ok(Err(format!("some of the same rows of fragment {id} were deleted")));
             }
             all |= &deleted.rows;
-            deleted.file = deletion::write(store, now, latest.manifest.version(), &all, files).await?;
+            deleted.file = deletion::write(store, &now, latest.manifest.version(), &all, files).await?;
         }
-        deleted.fragment = (*now).clone();
+        deleted.fragment = now;
     }
     Ok(Ok(()))
 }
@@ -310,14 +326,26 @@ async fn publish(
         },
         Err(_) => return Err(unknown(error)),
     };
-    if theirs.as_ref().is_some_and(|theirs| theirs.uuid == uuid) {
-        return Ok(Some(found));
+    match theirs {
+        Some(theirs) if theirs.uuid == uuid => Ok(Some(found)),
+        // Somebody else was first, whatever the store said of it.
+        Some(_) => {
+            let _ = store.delete(&file).await;
+            Ok(None)
+        }
+        // It may be ours.
+        None => Err(unknown(error)),
     }
-    let _ = store.delete(&file).await;
-    match error {
-        IoError::AlreadyExists { .. } => Ok(None),
-        error => Err(error.into()),
+}
+
+/// Refuses a store on which two writers could both believe that a version is theirs, unless they lock a file.
+async fn check_store(store: &Store, options: &CommitOptions) -> Result<()> {
+    if options.lock.is_some() || store.honours_conditions(names::VERSIONS).await? {
+        return Ok(());
     }
+    let what = "writing only where nothing is: this store ignores that condition, so that two writers could both believe \
+                that a version is theirs; name a file that all writers lock (CommitOptions::lock)";
+    Err(IoError::Unsupported { path: store.location(names::VERSIONS), what: what.into() }.into())
 }
 
 /// Writes the manifest at `path`, if nobody did before.
@@ -327,14 +355,7 @@ async fn put_version(
     bytes: Bytes,
     options: &CommitOptions,
 ) -> std::result::Result<(), IoError> {
-    let Some(lock) = &options.lock else {
-        if store.honours_conditions(names::VERSIONS).await? {
-            return store.put_if_absent(path, bytes).await;
-        }
-        let what = "writing only where nothing is: this store ignores that condition, so that two writers could both \
-                    believe that a version is theirs; name a file that all writers lock (CommitOptions::lock)";
-        return Err(IoError::Unsupported { path: store.location(path), what: what.into() });
-    };
+    let Some(lock) = &options.lock else { return store.put_if_absent(path, bytes).await };
     let _held = Lock::acquire(lock).await?;
     match store.read_all(path).await {
         Ok(_) => Err(IoError::AlreadyExists { path: store.location(path) }),

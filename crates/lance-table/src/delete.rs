@@ -78,7 +78,7 @@ impl Table {
         };
         let delete = Operation::Delete(Delete { rows, predicate });
         let found = commit(self.store(), self.version(), delete, options, files).await?;
-        let table = Self::from_found(self.store().clone(), found, self.shared.options).await?;
+        let table = Self::from_commit(self.store().clone(), found, self.shared.options).await?;
         Ok(Deleted { table, rows: count })
     }
 

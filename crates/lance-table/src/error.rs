@@ -105,6 +105,16 @@ pub enum TableError {
         #[source]
         source: Box<IoError>,
     },
+    /// The commit took effect, but the new version could not be opened. It is not to be done again.
+    #[error("{location}: version {version} was committed, but cannot be opened: {source}")]
+    Committed {
+        /// The table.
+        location: String,
+        /// The new version.
+        version: u64,
+        /// What went wrong then.
+        source: Box<TableError>,
+    },
     /// What the caller asked for makes no sense for this table.
     #[error("{reason}")]
     InvalidInput {

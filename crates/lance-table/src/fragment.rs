@@ -45,7 +45,8 @@ impl Fragment {
             return Err(corrupt(format!("{} rows do not fit row addresses", message.physical_rows)));
         }
         let deleted = message.deletion_file.as_ref().map_or(0, |file| file.num_deleted_rows);
-        if deleted > message.physical_rows {
+        // Zero rows stand for a count that is not known.
+        if deleted > message.physical_rows && message.physical_rows != 0 {
             return Err(corrupt(format!("{deleted} of its {} rows are deleted", message.physical_rows)));
         }
         let mut files = Vec::with_capacity(message.files.len());

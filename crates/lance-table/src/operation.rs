@@ -41,6 +41,9 @@ pub(crate) use rewrite::{Group, Rewrite};
 pub(crate) use theirs::name;
 pub(crate) use update::Update;
 
+/// Stands for a field whose values in a file are of no use any more.
+const REPLACED: i32 = -2;
+
 /// The name under which this software signs manifests.
 const LIBRARY: &str = "demilance";
 
@@ -110,6 +113,26 @@ impl Operation {
             Self::Clone(clone) => clone.source.version(),
             _ => previous.map_or(0, Manifest::version),
         }
+    }
+
+    /// Goes after `other`, with which it holds: columns that were dropped are dropped from what is new here, too, since
+    /// their ids may be given to others later. The error says why it must be done again instead.
+    pub(crate) fn follow(&mut self, other: &Stored) -> std::result::Result<(), &'static str> {
+        let fragments = match self {
+            Self::Append(append) => &mut append.fragments,
+            Self::Update(update) => &mut update.fragments,
+            _ => return Ok(()),
+        };
+        let Stored::Project(project) = other else { return Ok(()) };
+        let left = project.schema.iter().map(|field| field.id).collect::<BTreeSet<_>>();
+        for file in fragments.iter_mut().flat_map(|fragment| &mut fragment.files) {
+            if !file.fields.iter().any(|field| left.contains(field)) {
+                return Err("all columns of the new rows were dropped");
+            }
+            let gone = file.fields.iter_mut().filter(|field| **field >= 0 && !left.contains(field));
+            gone.for_each(|field| *field = REPLACED);
+        }
+        Ok(())
     }
 
     /// The rows that it deletes.
@@ -216,7 +239,9 @@ fn finish(mut next: Manifest, previous: (u64, u64)) -> Result<Manifest> {
     }
     // What later files have replaced is of no use to anybody.
     for fragment in &mut message.fragments {
-        fragment.files.retain(|file| file.fields.is_empty() || file.fields.iter().any(|field| *field != -2));
+        fragment
+            .files
+            .retain(|file| file.fields.is_empty() || file.fields.iter().any(|field| *field != REPLACED));
     }
     if let Some(last) = ids.last() {
         let last = u32::try_from(*last).map_err(|_| corrupt(format!("fragment id {last}")))?;

@@ -119,7 +119,7 @@ impl<'a> Replacement<'a> {
             }
         };
         let found = commit(table.store(), table.version(), update, options, files).await?;
-        Table::from_found(table.store().clone(), found, table.shared.options).await
+        Table::from_commit(table.store().clone(), found, table.shared.options).await
     }
 
     /// Removes what was written, because of `error`.

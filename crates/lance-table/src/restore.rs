@@ -29,8 +29,10 @@ impl Table {
         let store = self.store();
         let (newest, _) =
             latest::number(store).await?.ok_or_else(|| TableError::not_found(store, "table"))?;
+        // Clean-up may have removed it since it was opened, and with it files that only it has.
+        latest::at(store, self.version()).await?;
         let operation = Operation::Restore(Restore { manifest: Box::new(self.manifest().clone()) });
         let found = commit(store, newest, operation, options, vec![]).await?;
-        Self::from_found(store.clone(), found, self.shared.options).await
+        Self::from_commit(store.clone(), found, self.shared.options).await
     }
 }

@@ -97,7 +97,7 @@ impl Table {
     pub async fn write(store: Store, batches: Batches, options: WriteOptions) -> Result<Self> {
         let latest = latest::latest(&store).await?;
         let found = write::write(&store, latest, batches, options).await?;
-        Self::from_found(store, found, OpenOptions::default()).await
+        Self::from_commit(store, found, OpenOptions::default()).await
     }
 
     /// Extends or replaces the table as of this version. What others committed since then is kept, or is a
@@ -105,13 +105,23 @@ impl Table {
     pub async fn write_after(&self, batches: Batches, options: WriteOptions) -> Result<Self> {
         let store = self.store().clone();
         let found = write::write(&store, Some(self.shared.found.clone()), batches, options).await?;
-        Self::from_found(store, found, self.shared.options).await
+        Self::from_commit(store, found, self.shared.options).await
     }
 
     /// The latest version of the same table, opened in the same way.
     pub async fn latest(&self) -> Result<Self> {
         let options = OpenOptions { version: None, ..self.shared.options };
         Self::open_with(self.store().clone(), options).await
+    }
+
+    /// The version that a commit made, which has taken effect whatever happens now.
+    pub(crate) async fn from_commit(store: Store, found: Found, options: OpenOptions) -> Result<Self> {
+        let (location, version) = (store.location(""), found.manifest.version());
+        Self::from_found(store, found, options).await.map_err(|source| TableError::Committed {
+            location,
+            version,
+            source: Box::new(source),
+        })
     }
 
     pub(crate) async fn from_found(store: Store, found: Found, options: OpenOptions) -> Result<Self> {

@@ -120,14 +120,15 @@ pub(crate) async fn write(
     let (names, done) = (fragments.paths(), fragments.done);
     match written {
         Ok(()) => {
-            commit(
-                store,
-                read_version,
-                target.into_operation(done, options.stable_row_ids, config),
-                &options.commit,
-                names,
-            )
-            .await
+            let operation = target.into_operation(done, options.stable_row_ids, config);
+            match commit(store, read_version, operation, &options.commit, names).await {
+                // There was none when this began, and there was to be one in any case.
+                Err(TableError::AlreadyExists { location }) if options.mode != WriteMode::Create => {
+                    let (ours, theirs, reason) = ("create", "create", "the table was made meanwhile".into());
+                    Err(TableError::Conflict { location, version: 1, ours, theirs, reason, retryable: true })
+                }
+                committed => committed,
+            }
         }
         Err(error) => {
             abandon(store, names, &error).await;

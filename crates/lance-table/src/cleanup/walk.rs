@@ -100,8 +100,9 @@ impl Walk<'_> {
         let temporary = listed.name.starts_with(TEMPORARY);
         let last = self.needed.old.get(&owner);
         let reason = match last {
+            _ if self.needed.living.contains(&owner) => None,
             _ if temporary => Some(CleanupReason::Temporary),
-            _ if !known || self.needed.living.contains(&owner) => None,
+            _ if !known => None,
             Some(version) => Some(CleanupReason::OldVersion(*version)),
             None => Some(CleanupReason::Unreferenced),
         };

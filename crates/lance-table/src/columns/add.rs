@@ -167,6 +167,6 @@ impl Next<'_> {
             preserves_nullability: self.preserves_nullability,
         });
         let found = commit(table.store(), table.version(), operation, &options.commit, files).await?;
-        Table::from_found(table.store().clone(), found, table.shared.options).await
+        Table::from_commit(table.store().clone(), found, table.shared.options).await
     }
 }

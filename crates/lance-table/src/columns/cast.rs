@@ -68,7 +68,8 @@ impl Table {
                 let sources = root.into_iter().collect::<BTreeMap<_, _>>();
                 let mut maker = Maker::Function(function(&schema, reads.clone(), path.into(), misfits));
                 let target = Target::new(&table, schema, sources, vec![], &[reads], options)?;
-                write(&table, &draft, &target, &mut maker, true, options).await
+                // What others append meanwhile has the old field, which nobody would find: they have to do it again.
+                write(&table, &draft, &target, &mut maker, false, options).await
             };
             work.boxed()
         })

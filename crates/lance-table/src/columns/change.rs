@@ -94,7 +94,7 @@ async fn project(
     table.shared.found.check_writable()?;
     let operation = Operation::Project(Project { fields: draft.to_stored(), preserves_nullability });
     let found = commit(table.store(), table.version(), operation, options, vec![]).await?;
-    Table::from_found(table.store().clone(), found, table.shared.options).await
+    Table::from_commit(table.store().clone(), found, table.shared.options).await
 }
 
 fn dropped(mut draft: Draft, paths: &[String]) -> Result<Draft> {

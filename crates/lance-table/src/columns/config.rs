@@ -70,7 +70,7 @@ impl Table {
                 table.shared.found.check_writable()?;
                 let operation = Operation::Config(config(&table, change)?);
                 let found = commit(table.store(), table.version(), operation, options, vec![]).await?;
-                Self::from_found(table.store().clone(), found, table.shared.options).await
+                Self::from_commit(table.store().clone(), found, table.shared.options).await
             };
             work.boxed()
         })

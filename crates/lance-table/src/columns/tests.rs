@@ -371,3 +371,14 @@ async fn columns_are_worked_out_again() {
     let both = older.rename_column("m", "p", &commit).await.unwrap();
     assert_eq!((names.schema().names(), both.schema().names()), (vec!["o", "s", "m"], vec!["o", "s", "p"]));
 }
+
+/// Rows that come from before a cast have the old field, which nobody would find.
+#[tokio::test]
+async fn rows_that_are_appended_during_a_cast_are_not_lost() {
+    let before = table(Version::V2_2).await;
+    before.cast_column("n", &DataType::Int64, Misfits::Refuse, &ColumnOptions::default()).await.unwrap();
+    let batches = before.scan(ScanOptions::default()).unwrap().try_collect::<Vec<_>>().await.unwrap();
+    let append = crate::WriteOptions { mode: WriteMode::Append, ..Default::default() };
+    let error = before.write_after(batches.into(), append).await.unwrap_err();
+    assert!(matches!(error, TableError::Conflict { theirs: "add columns", retryable: true, .. }), "{error}");
+}

@@ -157,7 +157,7 @@ impl Table {
             let rewrite = Operation::Rewrite(Rewrite { groups: rewrite, indices: vec![] });
             let refused = match commit(table.store(), version, rewrite, options, vec![]).await {
                 Ok(found) => {
-                    let table = Self::from_found(table.store().clone(), found, table.shared.options).await?;
+                    let table = Self::from_commit(table.store().clone(), found, table.shared.options).await?;
                     let groups = groups.into_iter().map(|(group, _)| group).collect();
                     return Ok(Compaction { table, groups, conflicting });
                 }

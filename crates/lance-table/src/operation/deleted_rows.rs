@@ -50,6 +50,10 @@ impl DeletedRows {
             None => true,
             Some(deleted) => {
                 fragment.deletion_file.clone_from(&deleted.file);
+                // Some software leaves the count out, without which the deleted rows would seem to be too many.
+                if fragment.physical_rows == 0 {
+                    fragment.physical_rows = deleted.fragment.physical_rows;
+                }
                 deleted.file.is_some()
             }
         });

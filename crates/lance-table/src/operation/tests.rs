@@ -268,6 +268,42 @@ fn a_restored_version_gives_no_number_away_twice() {
     assert!(restore.apply(Some(&second), now()).is_err());
 }
 
+#[test]
+fn columns_that_were_dropped_are_dropped_from_new_rows() {
+    let mut two = fragment(3);
+    (two.files[0].fields, two.files[0].column_indices) = (vec![0, 3], vec![0, 1]);
+    let field = |id| Field { id, name: "a".into(), parent_id: -1, ..Default::default() };
+    let dropped = |ids: &[i32]| {
+        let schema = ids.iter().map(|id| field(*id)).collect();
+        Stored::Project(op::Project { schema, preserves_nullability: true })
+    };
+    let mut operation = append(vec![two.clone()]);
+    operation.follow(&dropped(&[0, 3])).unwrap();
+    assert_eq!(operation, append(vec![two.clone()]));
+    operation.follow(&dropped(&[0, 7])).unwrap();
+    // Whoever gets the id 3 next does not find these values.
+    let Operation::Append(Append { fragments }) = &operation else { panic!() };
+    assert_eq!(
+        (&fragments[0].files[0].fields[..], &fragments[0].files[0].column_indices[..]),
+        (&[0, -2][..], &[0, 1][..])
+    );
+    assert!(operation.follow(&dropped(&[7])).is_err());
+    let mut update =
+        Operation::Update(Update { rows: deleted(0, &[0]), fragments: vec![two], inserts: false });
+    assert!(update.follow(&dropped(&[1])).is_err());
+}
+
+/// Fragments whose manifests leave the count of rows out.
+#[test]
+fn rows_are_deleted_where_their_count_is_not_written() {
+    let mut first = two();
+    first.message.fragments[1].physical_rows = 0;
+    let operation = Operation::Delete(Delete { rows: deleted(1, &[0, 2]), predicate: String::new() });
+    let second = operation.apply(Some(&first), now()).unwrap();
+    let fragment = crate::Fragment::new(second.message.fragments[1].clone()).unwrap();
+    assert_eq!((fragment.physical_rows(), fragment.rows()), (3, 1));
+}
+
 fn pairs(entries: &[(&str, Option<&str>)], replace: bool) -> proto::UpdateMap {
     let entries = entries.iter().map(|(key, value)| proto::update_map::Entry {
         key: (*key).to_string(),

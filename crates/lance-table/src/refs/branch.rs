@@ -169,7 +169,7 @@ impl Table {
             branch: branch.map(Into::into),
         });
         let found = commit(&to, 0, operation, options, vec![]).await?;
-        Self::from_found(to, found, self.shared.options).await
+        Self::from_commit(to, found, self.shared.options).await
     }
 }
 
