@@ -36,7 +36,7 @@ fn main() {
     let runtime = runtime();
     println!("{:18} {:>9} {:>9} {:>9} {:>9}  GB/s", "", "ours", "ours+zstd", "p.+snappy", "p.+zstd");
     let recorded = recordings("the recordings").map(|data| sizes::recorded(&data)).unwrap_or_default();
-    let recorded = recorded.into_iter().filter(|table| wanted(&table.name));
+    let recorded = recorded.into_iter().filter(|table| wanted(table.name));
     let made = sizes::MADE.iter().filter(|name| wanted(name)).map(|name| sizes::made(name, ROWS));
     for table in recorded.chain(made) {
         let scratch = Scratch::new();

@@ -6,6 +6,7 @@ pub mod any_row;
 pub mod bombs;
 pub mod corpus;
 pub mod coverage;
+pub mod crash;
 pub mod draw;
 pub mod edit;
 pub mod file_fuzz;

@@ -1,0 +1,94 @@
+//! Operations on a small table, each to be stopped at any of its writes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_schema::DataType;
+use demilance::table::{CleanupOptions, CompactionOptions};
+use demilance::{Dataset, Upsert, WriteMode, WriteOptions};
+use lance_io::Store;
+
+/// The names of the operations that [`run`] knows.
+pub const OPERATIONS: [&str; 17] = [
+    "append",
+    "overwrite",
+    "delete some",
+    "delete all",
+    "update",
+    "upsert",
+    "add column",
+    "add null column",
+    "drop column",
+    "rename column",
+    "cast column",
+    "config",
+    "compact",
+    "restore",
+    "tag",
+    "branch",
+    "clean up",
+];
+
+/// The tag of the first version of [`make`].
+pub const TAG: &str = "train-v1";
+
+/// The branch that the operation `branch` makes.
+pub const BRANCH: &str = "trial";
+
+fn rows(range: std::ops::Range<i64>) -> RecordBatch {
+    let names: ArrayRef =
+        Arc::new(range.clone().map(|row| Some(format!("row {row}"))).collect::<StringArray>());
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(range));
+    RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("name", names, true)]).unwrap()
+}
+
+/// Makes the table in the directory `at`: three versions with five fragments, some rows deleted, the first version tagged.
+pub async fn make(at: &Path) {
+    let store = Store::local(at).durable(false);
+    let options = WriteOptions { max_rows_per_fragment: 10, ..Default::default() };
+    let table = Dataset::write_to(store, rows(0..30), options.clone()).await.unwrap();
+    table.create_tag(TAG).await.unwrap();
+    let table = table.append_with(rows(30..50), options).await.unwrap();
+    table.delete("id IN (3, 4, 5, 44)").await.unwrap();
+}
+
+/// Does the operation `name` on the table in `store`.
+pub async fn run(name: &str, store: Store) -> demilance::Result<()> {
+    let table = Dataset::builder("").store(store.clone()).load().await?;
+    let old = Dataset::builder("").store(store.clone()).version(2).load();
+    match name {
+        "append" => drop(table.append(rows(50..60)).await?),
+        "overwrite" => {
+            let options = WriteOptions { mode: WriteMode::Overwrite, ..Default::default() };
+            drop(Dataset::write_to(store, rows(7..9), options).await?);
+        }
+        "delete some" => drop(table.delete("id % 10 = 7 OR id BETWEEN 20 AND 29").await?),
+        "delete all" => drop(table.delete("true").await?),
+        "update" => drop(table.update(&[("name", "upper(name)")], "id % 10 < 2").await?),
+        "upsert" => drop(table.upsert(rows(45..55), &Upsert::on(["id"])).await?),
+        "add column" => drop(table.add_expression("twice", "id * 2").await?),
+        "add null column" => drop(table.add_null_column("empty", DataType::Int8).await?),
+        "drop column" => drop(table.drop_columns(["name"]).await?),
+        "rename column" => drop(table.rename_column("name", "label").await?),
+        "cast column" => drop(table.cast_column("id", DataType::Int32).await?),
+        "config" => drop(table.update_config().config("owner", "lab").await?),
+        "compact" => drop(table.compact(&CompactionOptions::default()).await?),
+        "restore" => drop(old.await?.restore().await?),
+        "tag" => drop(table.create_tag("later").await?),
+        "branch" => drop(table.create_branch(BRANCH).await?),
+        "clean up" => drop(table.clean_up(&all_but_the_newest()).await?),
+        _ => panic!("no operation {name:?}"),
+    }
+    Ok(())
+}
+
+/// Removes all but the newest version, tagged ones and what a branch needs, whatever its age.
+pub fn all_but_the_newest() -> CleanupOptions {
+    CleanupOptions {
+        keep: Some(1),
+        delete_unverified: true,
+        error_if_tagged_old_versions: false,
+        ..Default::default()
+    }
+}
