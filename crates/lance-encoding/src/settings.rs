@@ -106,7 +106,7 @@ pub(crate) struct Settings {
     pub(crate) rle_threshold: Option<f64>,
     /// Whether byte streams are split before they are compressed; none if that is smaller.
     pub(crate) byte_stream_split: Option<bool>,
-    /// Bytes that a chunk of strings should have. As the reference has it, more than a chunk can have mean nothing.
+    /// Bytes that a chunk of strings should have. As the reference has it, as many as a chunk can have at most, or more, mean nothing.
     pub(crate) chunk_bytes: Option<usize>,
     pub(crate) dictionary: DictionarySettings,
     pub(crate) layout: Option<Forced>,

@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use lance_footer::FormatError;
-use lance_io::Store;
+use lance_io::{IoError, Store};
 
 use crate::manifest::latest;
 use crate::table::CONCURRENT;
@@ -126,6 +126,16 @@ impl Table {
     }
 
     /// How many bytes the manifest of this version has; an error if it was removed meanwhile.
+    /// An error if a clean-up has removed this version since it was opened.
+    async fn still_there(&self) -> Result<()> {
+        match self.manifest_size().await {
+            Err(TableError::Io(IoError::NotFound { .. })) => {
+                Err(TableError::not_found(self.store(), format!("version {}", self.version())))
+            }
+            size => size.map(drop),
+        }
+    }
+
     async fn manifest_size(&self) -> Result<u64> {
         let path = self.shared.found.naming.path(self.version());
         Ok(self.store().open_file(&path, None).await?.size())

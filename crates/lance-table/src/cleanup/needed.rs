@@ -72,7 +72,7 @@ impl Table {
     }
 
     /// What holds versions of this table or branch, whatever their age.
-    async fn holds(&self) -> Result<BTreeMap<u64, Vec<String>>> {
+    pub(super) async fn holds(&self) -> Result<BTreeMap<u64, Vec<String>>> {
         let mut holds = BTreeMap::<u64, Vec<String>>::new();
         for tag in self.tags().await?.into_iter().filter(|tag| tag.branch.as_deref() == self.branch()) {
             holds.entry(tag.version).or_default().push(format!("tag {}", tag.name));
@@ -98,7 +98,7 @@ impl Table {
     }
 
     /// The roots of all branches but this one, also of ones that are being made and have no name yet.
-    async fn other_roots(&self) -> Result<Vec<Store>> {
+    pub(super) async fn other_roots(&self) -> Result<Vec<Store>> {
         let main = self.main_root()?;
         let mut trees =
             self.branches().await?.iter().map(|branch| tree(&branch.name)).collect::<BTreeSet<_>>();
@@ -166,7 +166,7 @@ async fn detached(store: &Store) -> Result<Vec<String>> {
 
 /// The files that the versions of the branch in `root` need. Which of them are its own, and which those of where it began,
 /// is said by base paths, which may be written in many ways; names are unique.
-async fn of_branch(root: &Store) -> Result<BTreeSet<String>> {
+pub(super) async fn of_branch(root: &Store) -> Result<BTreeSet<String>> {
     let mut needed = BTreeSet::new();
     let Some((versions, naming)) = latest::list(root).await? else { return Ok(needed) };
     let read = versions.into_iter().map(|version| read(root, version, naming));

@@ -14,14 +14,15 @@
 //!
 //! A version that others commit meanwhile needs files of the latest one, which stay, and new ones, which are too young. If it
 //! restores an old version, it needs files that were to go: new versions are looked at after manifests are gone, when there
-//! is nothing to restore any more, and before files go.
+//! is nothing to restore any more, and before files go. With tags and branches it is the same: who makes one looks whether the
+//! manifest is still there afterwards, and here they are looked at before manifests go, and branches again before files go.
 
 use std::collections::BTreeSet;
 
 use futures::{StreamExt, stream};
 use lance_io::{IoError, Store};
 
-use super::needed::files;
+use super::needed::{files, of_branch};
 use super::{Cleanup, CleanupPlan, CleanupReason, OldFile, OldVersion};
 use crate::manifest::files::Which;
 use crate::manifest::latest;
@@ -29,6 +30,7 @@ use crate::table::CONCURRENT;
 use crate::{Result, Table, TableError, Total};
 
 struct Removal<'a> {
+    table: &'a Table,
     store: &'a Store,
     watch: &'a (dyn Fn(u64) + Send + Sync),
     done: Cleanup,
@@ -36,6 +38,8 @@ struct Removal<'a> {
     needed: BTreeSet<String>,
     /// The newest version that was looked at.
     latest: u64,
+    /// The branches that were looked at, by where they are.
+    branches: BTreeSet<String>,
 }
 
 impl Table {
@@ -46,7 +50,9 @@ impl Table {
     ) -> Result<Cleanup> {
         let latest = plan.latest;
         let done = Cleanup { plan, removed: Total::default(), failed: vec![] };
-        let mut removal = Removal { store: self.store(), watch, done, needed: BTreeSet::new(), latest };
+        let (table, store) = (self, self.store());
+        let (needed, branches) = (BTreeSet::new(), BTreeSet::new());
+        let mut removal = Removal { table, store, watch, done, needed, latest, branches };
         removal.run().await?;
         Ok(removal.done)
     }
@@ -62,16 +68,31 @@ impl Removal<'_> {
         });
         let mut files = files.into_iter().peekable();
         for wave in versions.chunks(CONCURRENT) {
-            self.manifests(wave).await?;
+            let going = self.without_held(wave).await?;
+            self.manifests(&going).await?;
             self.look_at_new_versions().await?;
+            self.look_at_new_branches().await?;
             let last = wave.last().map_or(0, |old| old.version);
             let of_wave = |file: &OldFile| matches!(file.reason, CleanupReason::OldVersion(of) if of <= last);
             let ready = std::iter::from_fn(|| files.next_if(of_wave)).collect();
             self.files(ready).await;
         }
         self.look_at_new_versions().await?;
+        self.look_at_new_branches().await?;
         self.files(files.collect()).await;
         Ok(())
+    }
+
+    /// Those of `wave` that no tag or branch holds that was made since the plan was; the files of the others stay.
+    async fn without_held(&mut self, wave: &[OldVersion]) -> Result<Vec<OldVersion>> {
+        let holds = self.table.holds().await?;
+        let (held, going): (Vec<_>, Vec<_>) =
+            wave.iter().cloned().partition(|old| holds.contains_key(&old.version));
+        for old in held {
+            let found = latest::read(self.store, old.version, self.done.plan.naming).await?;
+            self.needed.extend(files(&found, Which::Own)?);
+        }
+        Ok(going)
     }
 
     async fn manifests(&mut self, wave: &[OldVersion]) -> Result<()> {
@@ -95,6 +116,16 @@ impl Removal<'_> {
             let found = latest::read(self.store, version, naming).await?;
             self.needed.extend(files(&found, Which::Own)?);
             self.latest = version;
+        }
+        Ok(())
+    }
+
+    /// The same of branches that others began since.
+    async fn look_at_new_branches(&mut self) -> Result<()> {
+        for root in self.table.other_roots().await? {
+            if self.branches.insert(root.location("")) {
+                self.needed.extend(of_branch(&root).await?);
+            }
         }
         Ok(())
     }

@@ -326,6 +326,49 @@ async fn a_version_that_is_restored_meanwhile_keeps_its_files() {
 }
 
 #[tokio::test]
+async fn what_is_named_meanwhile_keeps_its_files() {
+    for branch in [false, true] {
+        let store = Store::memory();
+        write(&store, WriteMode::Create, 0).await;
+        let second = write(&store, WriteMode::Overwrite, 10).await;
+        let table = write(&store, WriteMode::Overwrite, 20).await;
+        let plan = table.plan_cleanup(&keep(1)).await.unwrap();
+        assert_eq!(plan.versions.len(), 2);
+        let held = match branch {
+            true => second.create_branch("trial", &CommitOptions::default()).await.unwrap(),
+            false => {
+                second.create_tag("train").await.unwrap();
+                second
+            }
+        };
+        table.remove(plan, &|_| {}).await.unwrap();
+        assert_eq!(versions(&table).await, [2, 3]);
+        assert_eq!(rows(&held.latest().await.unwrap()).await, 3);
+        check(&store).await;
+    }
+}
+
+/// What a clean-up removed can be opened no more, and nothing new can be made of it.
+#[tokio::test]
+async fn versions_that_are_gone_are_not_named() {
+    let store = Store::memory();
+    let gone = write(&store, WriteMode::Create, 0).await;
+    let table = write(&store, WriteMode::Overwrite, 10).await;
+    table.clean_up(&keep(1)).await.unwrap();
+    let before = tree(&store).await;
+    let options = CommitOptions::default();
+    for error in [
+        gone.restore(&options).await.unwrap_err(),
+        gone.create_tag("train").await.unwrap_err(),
+        gone.create_branch("trial", &options).await.unwrap_err(),
+        gone.shallow_clone(store.child("clone"), &options).await.unwrap_err(),
+    ] {
+        assert!(matches!(error, TableError::NotFound { .. } | TableError::Io(_)), "{error}");
+    }
+    assert_eq!(tree(&store).await, before);
+}
+
+#[tokio::test]
 async fn files_below_other_roots_are_not_touched() {
     let (there, here) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let source = write(&Store::local(there.path()), WriteMode::Create, 0).await;

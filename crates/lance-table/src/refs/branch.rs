@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::file::{Kind, Object};
 use super::{name, root, tag, tree};
 use crate::commit::{CommitOptions, commit};
+use crate::manifest::latest::Found;
 use crate::operation::{Operation, ShallowClone};
 use crate::{Result, Table, TableError};
 
@@ -83,12 +84,7 @@ impl Table {
             Err(error @ TableError::RefExists { .. }) => match read(&main, name).await {
                 Ok(there) if there.ancestors == branch.ancestors => Ok(begun),
                 _ => {
-                    let manifest = begun.shared.found.naming.path(begun.version());
-                    let transaction = &begun.manifest().message.transaction_file;
-                    begun.store().delete(&manifest).await?;
-                    if !transaction.is_empty() {
-                        begun.store().delete(&format!("_transactions/{transaction}")).await?;
-                    }
+                    take_back(begun.store(), &begun.shared.found).await?;
                     Err(error)
                 }
             },
@@ -169,8 +165,23 @@ impl Table {
             branch: branch.map(Into::into),
         });
         let found = commit(&to, 0, operation, options, vec![]).await?;
+        // A clean-up that is at work sees what was made, or has removed the manifest of this version before.
+        if let Err(error) = self.still_there().await {
+            take_back(&to, &found).await?;
+            return Err(error);
+        }
         Self::from_commit(to, found, self.shared.options).await
     }
+}
+
+/// Removes the only version of the table in `store`.
+async fn take_back(store: &Store, made: &Found) -> Result<()> {
+    store.delete(&made.naming.path(made.manifest.version())).await?;
+    let transaction = &made.manifest.message.transaction_file;
+    if !transaction.is_empty() {
+        store.delete(&format!("_transactions/{transaction}")).await?;
+    }
+    Ok(())
 }
 
 /// The branches of the table in `main`, by name.

@@ -47,7 +47,13 @@ impl Table {
         let now = Some(SystemTime::now());
         let tag = self.tagged(name, now, BTreeMap::new());
         let object = tag.to_json(self.manifest_size().await?);
-        Kind::Tag.create(&self.main_root()?, name, object).await?;
+        let root = self.main_root()?;
+        Kind::Tag.create(&root, name, object).await?;
+        // A clean-up that is at work sees the tag, or has removed the manifest of this version before.
+        if let Err(error) = self.still_there().await {
+            Kind::Tag.remove(&root, name).await?;
+            return Err(error);
+        }
         Ok(tag)
     }
 
@@ -55,9 +61,14 @@ impl Table {
     pub async fn update_tag(&self, name: &str) -> Result<Tag> {
         let root = self.main_root()?;
         let old = read(&root, name).await?;
-        let tag = self.tagged(name, old.created, old.metadata);
-        let object = tag.to_json(self.manifest_size().await?);
-        Kind::Tag.replace(&root, name, object).await?;
+        let tag = self.tagged(name, old.created, old.metadata.clone());
+        let size = self.manifest_size().await?;
+        Kind::Tag.replace(&root, name, tag.to_json(size)).await?;
+        if let Err(error) = self.still_there().await {
+            // Readers look at the size as at a hint.
+            Kind::Tag.replace(&root, name, old.to_json(size)).await?;
+            return Err(error);
+        }
         Ok(tag)
     }
 
