@@ -17,6 +17,9 @@ use crate::slot::Slot;
 use crate::table::Shared;
 use crate::{Expr, Fragment, Result, Table, TableError};
 
+/// The files of tables with at most so many fragments stay open after a scan.
+const KEPT_OPEN: usize = 256;
+
 /// How a table is scanned.
 #[derive(Debug, Clone)]
 pub struct ScanOptions {
@@ -191,6 +194,15 @@ pub(crate) async fn scan_rows(
     before: u64,
 ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
     let known = projection.known(slot, &shared.places, before).await?;
+    // Of tables with many fragments no file stays open for later: a process may have so many open files only.
+    let once;
+    let slot = match shared.slots.len() > KEPT_OPEN {
+        true => {
+            once = Slot::new(slot.fragment().clone(), shared.options);
+            &once
+        }
+        false => slot,
+    };
     let parts = slot.parts(&shared.places, &shared.schema, &projection.schema).await?;
     let mut streams = Vec::with_capacity(parts.len());
     for part in parts {

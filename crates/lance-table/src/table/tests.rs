@@ -582,3 +582,30 @@ proptest! {
         });
     }
 }
+
+/// A scan of many fragments holds no more files than are read ahead.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn scans_leave_no_files_open_in_tables_of_many_fragments() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::local(dir.path()).durable(false);
+    let table = write(&store, numbers(0..600), options(WriteMode::Create, 2)).await;
+    assert_eq!(table.fragments().len(), 300);
+    let below = dir.path().canonicalize().unwrap();
+    let open = || {
+        let files = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(Result::ok);
+        files
+            .filter(|file| std::fs::read_link(file.path()).is_ok_and(|path| path.starts_with(&below)))
+            .count()
+    };
+    let mut batches = table.scan(ScanOptions { read_ahead_fragments: 4, ..Default::default() }).unwrap();
+    let mut rows = 0;
+    while let Some(batch) = batches.try_next().await.unwrap() {
+        rows += batch.num_rows();
+        assert!(open() <= 6, "{} files are open after {rows} rows", open());
+    }
+    assert_eq!(rows, 600);
+    let filter = crate::Expr::parse("i % 2 = 0").unwrap();
+    assert_eq!(table.count(&filter).await.unwrap(), 300);
+    assert!(open() <= 1);
+}
