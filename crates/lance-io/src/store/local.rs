@@ -29,14 +29,14 @@ pub(crate) struct Temporary {
 
 impl Temporary {
     /// A new file beside `target`, whose directory is made if it is missing. Blocks.
-    pub(crate) fn create(target: PathBuf) -> Result<(Self, File)> {
+    pub(crate) fn create(target: PathBuf, durable: bool) -> Result<(Self, File)> {
         let name = target.display().to_string();
         let refused = |error| IoError::from_io(&name, error);
         let directory = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
             _ => PathBuf::from("."),
         };
-        fs::create_dir_all(&directory).map_err(refused)?;
+        make_directory(&directory, durable).map_err(refused)?;
         let path = directory.join(OsString::from(format!(".tmp-{}", uuid::Uuid::new_v4().simple())));
         let file = File::options().write(true).create_new(true).open(&path).map_err(refused)?;
         Ok((Self { path, target, published: false }, file))
@@ -85,6 +85,17 @@ fn rename_if_absent(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes `directory` and those above it that are missing, and their names durable if that is wanted.
+fn make_directory(directory: &Path, durable: bool) -> io::Result<()> {
+    let missing = directory.ancestors().take_while(|above| !above.as_os_str().is_empty() && !above.exists());
+    let missing = missing.map(Path::to_path_buf).collect::<Vec<_>>();
+    fs::create_dir_all(directory)?;
+    match durable {
+        true => missing.iter().rev().try_for_each(|made| sync_directory(made)),
+        false => Ok(()),
+    }
+}
+
 /// Makes the name of `file` durable.
 fn sync_directory(file: &Path) -> io::Result<()> {
     if cfg!(windows) {
@@ -119,7 +130,7 @@ pub(super) async fn read_all(path: PathBuf) -> Result<Bytes> {
 pub(super) async fn put(target: PathBuf, bytes: Bytes, how: Publish, durable: bool) -> Result<()> {
     let name = target.display().to_string();
     hop(&name.clone(), move || {
-        let (temporary, mut file) = Temporary::create(target)?;
+        let (temporary, mut file) = Temporary::create(target, durable)?;
         file.write_all(&bytes).map_err(|error| IoError::from_io(name, error))?;
         temporary.publish(&file, how, durable)
     })

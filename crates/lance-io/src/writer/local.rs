@@ -39,7 +39,7 @@ enum Writing {
 impl LocalSink {
     pub(super) async fn create(target: PathBuf, durable: bool) -> Result<Self> {
         let name = target.display().to_string();
-        let (temporary, file) = hop(&name, move || Temporary::create(target)).await?;
+        let (temporary, file) = hop(&name, move || Temporary::create(target, durable)).await?;
         let file = Writing::Idle(BufWriter::with_capacity(SMALL, file));
         Ok(Self { temporary, name, file, pending: vec![], pending_bytes: 0, durable })
     }
