@@ -82,8 +82,10 @@ impl Manifest {
             message.index_section = Some(file.len() as u64);
             put_section(&mut file, &proto::IndexSection { indices: self.indices.clone() })?;
         }
+        // Then it is nowhere else.
+        let inline_only = message.writer_feature_flags & flags::INLINE_TRANSACTIONS != 0;
         if let Some(transaction) = &self.transaction
-            && transaction.encoded_len() <= MAX_INLINE_TRANSACTION
+            && (transaction.encoded_len() <= MAX_INLINE_TRANSACTION || inline_only)
         {
             message.transaction_section = Some(file.len() as u64);
             put_section(&mut file, transaction)?;
@@ -238,6 +240,18 @@ mod tests {
         assert_eq!(back.message.max_fragment_id, Some(0));
         assert_eq!(back.timestamp(), UNIX_EPOCH + Duration::new(5, 250));
         assert_eq!(back.to_file().unwrap(), file);
+    }
+
+    #[test]
+    fn large_transactions_are_in_one_place() {
+        for (flags, inline) in [(0, false), (flags::INLINE_TRANSACTIONS, true)] {
+            let mut manifest = full();
+            manifest.message.writer_feature_flags = flags;
+            let tag = "x".repeat(MAX_INLINE_TRANSACTION + 1);
+            manifest.transaction = Some(proto::Transaction { tag, ..Default::default() });
+            let back = Manifest::parse(&manifest.to_file().unwrap()).unwrap();
+            assert_eq!(back.transaction.is_some(), inline);
+        }
     }
 
     #[test]
