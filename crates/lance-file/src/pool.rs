@@ -8,7 +8,7 @@ use tokio::task::{JoinError, spawn_blocking};
 use crate::{FileError, Result};
 
 /// Below so many bytes a computation is shorter than the way to another thread.
-const INLINE_BYTES: u64 = 64 * 1024;
+pub(crate) const INLINE_BYTES: u64 = 64 * 1024;
 
 /// Runs `compute` on the blocking pool. `path` names the file in errors.
 pub(crate) async fn compute<T: Send + 'static>(

@@ -20,9 +20,6 @@ mod ids;
 
 pub(crate) use ids::IdIndex;
 
-/// Above so many bytes, decoding is worth the way to another thread.
-const INLINE_BYTES: u64 = 64 * 1024;
-
 impl Table {
     /// The rows at `rows`, in the order asked, as often as asked. Rows are counted in scan order without
     /// those that were deleted. Of blobs the batch has where they are, like [`Table::scan`].
@@ -50,7 +47,7 @@ impl Table {
         }
         let taken = drive_many(work).await?;
         let (count, location) = (rows.len(), self.store().location(""));
-        if let Some(batches) = decode_here(&taken)? {
+        if let Some(batches) = Taken::decode_here(&taken)? {
             return combine(&projection, &prepared, batches, count, &location);
         }
         let path = location.clone();
@@ -66,15 +63,6 @@ impl Table {
             Err(_) => finish(),
         }
     }
-}
-
-/// All of `taken` decoded, if that is little work; none if it is more.
-fn decode_here(taken: &[Taken]) -> Result<Option<Vec<RecordBatch>>> {
-    let bytes = taken.iter().fold(0_u64, |sum, taken| sum.saturating_add(taken.bytes()));
-    if bytes > INLINE_BYTES {
-        return Ok(None);
-    }
-    Ok(taken.iter().map(Taken::decode_here).collect::<Result<_, _>>()?)
 }
 
 /// The asked rows of one fragment.

@@ -10,7 +10,7 @@ use lance_io::drive;
 
 use super::FileReader;
 use super::fields::OpenField;
-use crate::pool::{compute, decode_here};
+use crate::pool::{INLINE_BYTES, compute, decode_here};
 use crate::{FileError, Result, Schema};
 
 impl FileReader {
@@ -22,7 +22,7 @@ impl FileReader {
     pub async fn take(&self, rows: &[u64], projection: &Schema) -> Result<RecordBatch> {
         let plan = self.plan_take(rows, projection)?;
         let taken = drive(plan, self.source()).await?;
-        if let Some(batch) = taken.decode_here()? {
+        if let Some(batch) = taken.decode_one_here()? {
             return Ok(batch);
         }
         compute(self.path(), move || taken.decode()).await
@@ -124,9 +124,16 @@ impl Taken {
         self.decode_within(self.budget)
     }
 
-    /// Decodes if that is faster than it is to reach another thread; none if it takes longer, which few bytes may do
-    /// too.
-    pub fn decode_here(&self) -> Result<Option<RecordBatch>> {
+    /// Decodes all of `taken` if that is faster than it is to reach another thread; none if it takes longer, which few bytes
+    /// may do too.
+    pub fn decode_here(taken: &[Self]) -> Result<Option<Vec<RecordBatch>>> {
+        if taken.iter().fold(0_u64, |sum, taken| sum.saturating_add(taken.bytes)) > INLINE_BYTES {
+            return Ok(None);
+        }
+        taken.iter().map(Self::decode_one_here).collect()
+    }
+
+    fn decode_one_here(&self) -> Result<Option<RecordBatch>> {
         let width = self.schema.fields().iter().map(|field| row_bits(field.data_type()));
         let width = width.fold(0_u64, u64::saturating_add);
         // A constant has few bytes, but its rows take theirs.
