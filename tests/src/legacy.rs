@@ -4,10 +4,24 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, GenericListArray, OffsetSizeTrait, RecordBatch, RecordBatchOptions, StructArray,
+    Array, ArrayRef, GenericListArray, Int64Array, OffsetSizeTrait, RecordBatch, RecordBatchOptions,
+    StructArray,
 };
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field, Schema};
 use lance_file::Version;
+
+use crate::draw::{Draw, Nulls};
+use crate::types::{batch, columns};
+
+/// `rows` rows of every type that `version` holds; `id` counts from `first`.
+pub fn numbered(draw: &mut Draw, first: i64, rows: usize, version: Version) -> RecordBatch {
+    let batch = fit(batch(draw, &columns(), rows, Nulls::Some), version);
+    let mut fields = vec![Arc::new(Field::new("id", DataType::Int64, false))];
+    fields.extend(batch.schema().fields().iter().cloned());
+    let id: ArrayRef = Arc::new(Int64Array::from_iter_values(first..first + rows as i64));
+    let arrays = std::iter::once(id).chain(batch.columns().iter().cloned()).collect();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
+}
 
 /// `batch` as files of `version` can hold it.
 pub fn fit(batch: RecordBatch, version: Version) -> RecordBatch {

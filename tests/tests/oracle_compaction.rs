@@ -7,11 +7,9 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::{DataType, Field, Schema};
-use demilance_tests::draw::{Draw, Nulls};
-use demilance_tests::legacy::fit;
+use demilance_tests::draw::Draw;
+use demilance_tests::legacy::numbered as rows;
 use demilance_tests::oracle::Oracle;
-use demilance_tests::types::{batch, columns};
 use demilance_tests::{ours, same, stream};
 use lance_file::Version;
 use lance_io::Store;
@@ -78,16 +76,6 @@ impl Place {
 
 async fn open(path: &Path, version: Option<u64>) -> Table {
     Table::open(Store::local(path), version).await.unwrap()
-}
-
-/// `rows` rows of every type that `version` holds; `id` counts from `first`.
-fn rows(draw: &mut Draw, first: i64, rows: usize, version: Version) -> RecordBatch {
-    let batch = fit(batch(draw, &columns(), rows, Nulls::Some), version);
-    let mut fields = vec![Arc::new(Field::new("id", DataType::Int64, false))];
-    fields.extend(batch.schema().fields().iter().cloned());
-    let id: ArrayRef = Arc::new(Int64Array::from_iter_values(first..first + rows as i64));
-    let arrays = std::iter::once(id).chain(batch.columns().iter().cloned()).collect();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).unwrap()
 }
 
 fn numbers(range: std::ops::Range<i64>) -> RecordBatch {
