@@ -13,6 +13,7 @@ pub(crate) mod convert;
 mod draft;
 mod fragments;
 mod join;
+mod kept;
 pub(crate) mod made;
 mod nulls;
 mod source;
@@ -45,8 +46,8 @@ pub struct ColumnOptions {
     pub checksums: Option<bool>,
     /// How the new version is committed.
     pub commit: CommitOptions,
-    /// Is counted up by the rows whose values are written, for whoever wants to show how far it is. It starts again from 0
-    /// when everything is done again because of another writer.
+    /// Is counted up by the rows whose values are written, for whoever wants to show how far it is. It starts again from
+    /// 0 when another writer was first, and at once gets to the rows whose values are still good.
     pub rows_done: Option<Arc<AtomicU64>>,
 }
 

@@ -11,9 +11,10 @@ use super::additions::Additions;
 use super::draft::Draft;
 use super::fragments::Target;
 use super::join::Partners;
+use super::kept::Kept;
 use super::source::{Function, Kind, Maker};
 use super::{ColumnOptions, NewColumns};
-use crate::commit::{abandon, again, commit};
+use crate::commit::{again, again_while, commit};
 use crate::operation::{Merge, Operation, keep_used};
 use crate::proto::DataFragment;
 use crate::{Result, Table};
@@ -55,52 +56,87 @@ impl Table {
     /// ```
     pub async fn add_columns(&self, columns: NewColumns, options: &ColumnOptions) -> Result<Self> {
         self.shared.found.check_writable()?;
-        let commit = &options.commit;
-        match columns.0 {
+        let source = match columns.0 {
             Kind::Null(schema) => {
                 let schema = &schema;
                 let work = move |table| async move { add_null(&table, schema, options).await }.boxed();
-                again(self, commit, work).await
+                return again(self, &options.commit, work).await;
             }
             Kind::Expressions(expressions) => {
-                let expressions = &expressions;
-                let work = move |table| {
-                    let work = async move {
-                        let function = Function::evaluate(&table, expressions)?;
-                        let schema = SchemaRef::clone(function.schema());
-                        add_made(&table, &schema, &mut Maker::Function(function), options).await
-                    };
-                    work.boxed()
-                };
-                again(self, commit, work).await
+                Source::Anew(Box::new(move |table| Function::evaluate(table, &expressions)))
             }
-            Kind::Function(schema, function) => {
-                let (schema, maker) = (&schema, &Mutex::new(Maker::Function(function)));
-                let work = move |table| {
-                    let work =
-                        async move { add_made(&table, schema, &mut *maker.lock().await, options).await };
-                    work.boxed()
-                };
-                again(self, commit, work).await
-            }
-            Kind::Aligned(schema, aligned) => {
-                add_made(self, &schema, &mut Maker::Aligned(aligned), options).await
-            }
+            Kind::Function(schema, function) => Source::Same(schema, Maker::Function(function)),
+            Kind::Aligned(schema, aligned) => Source::Same(schema, Maker::Aligned(aligned)),
             Kind::Join(batches, key) => {
-                let partners = &Arc::new(Partners::collect(self, batches, &key).await?);
-                let key = &key;
-                let work = move |table| {
-                    let work = async move {
-                        let function = partners.join(&table, key)?;
-                        let schema = SchemaRef::clone(function.schema());
-                        add_made(&table, &schema, &mut Maker::Function(function), options).await
-                    };
-                    work.boxed()
-                };
-                again(self, commit, work).await
+                let partners = Arc::new(Partners::collect(self, batches, &key).await?);
+                Source::Anew(Box::new(move |table| partners.join(table, &key)))
             }
-        }
+        };
+        let adding = Mutex::new(Adding { source, kept: Kept::default() });
+        let work = |table| {
+            let adding = &adding;
+            async move { adding.lock().await.attempt(&table, options).await }.boxed()
+        };
+        let goes_on = |table| {
+            let adding = &adding;
+            async move { adding.lock().await.goes_on(&table, options).await }.boxed()
+        };
+        let added = again_while(self, &options.commit, work, goes_on).await;
+        adding.into_inner().kept.end(self, added).await
     }
+}
+
+/// Values that are on their way into a table.
+struct Adding {
+    source: Source,
+    kept: Kept,
+}
+
+/// What makes them.
+enum Source {
+    /// It does not depend on the version of the table.
+    Same(SchemaRef, Maker),
+    Anew(Box<Make>),
+}
+
+type Make = dyn Fn(&Table) -> Result<Function> + Send + Sync;
+
+impl Adding {
+    async fn attempt(&mut self, table: &Table, options: &ColumnOptions) -> Result<Table> {
+        let anew;
+        let mut function;
+        let (schema, maker) = match &mut self.source {
+            Source::Same(schema, maker) => (&*schema, maker),
+            Source::Anew(make) => {
+                let made = make(table)?;
+                anew = SchemaRef::clone(made.schema());
+                function = Maker::Function(made);
+                (&anew, &mut function)
+            }
+        };
+        let additions = Additions::plan(table, schema)?;
+        let target = target(table, &additions, maker, options)?;
+        write(&target, &additions.draft, maker, &mut self.kept, additions.nullable).await
+    }
+
+    /// Whether another attempt is possible, from `table`: what can be read only once is not there any more for rows that
+    /// others added.
+    async fn goes_on(&mut self, table: &Table, options: &ColumnOptions) -> Result<bool> {
+        let Source::Same(schema, maker @ Maker::Aligned(_)) = &self.source else { return Ok(true) };
+        let additions = Additions::plan(table, schema)?;
+        let target = target(table, &additions, maker, options)?;
+        target.is_written(&mut self.kept).await
+    }
+}
+
+fn target<'a>(
+    table: &'a Table,
+    additions: &Additions,
+    maker: &Maker,
+    options: &'a ColumnOptions,
+) -> Result<Target<'a>> {
+    let (sources, parents) = (additions.sources.clone(), additions.parents.clone());
+    Target::new(table, additions.schema(), sources, parents, maker.reads(), options)
 }
 
 async fn add_null(table: &Table, schema: &SchemaRef, options: &ColumnOptions) -> Result<Table> {
@@ -110,40 +146,21 @@ async fn add_null(table: &Table, schema: &SchemaRef, options: &ColumnOptions) ->
     let fragments = table.fragments().iter().map(|fragment| fragment.message.clone()).collect();
     let next =
         Next { draft: &additions.draft, fragments, written: BTreeSet::new(), preserves_nullability: true };
-    next.commit(table, options, vec![]).await
+    next.commit(table, options).await
 }
 
-async fn add_made(
-    table: &Table,
-    schema: &SchemaRef,
-    maker: &mut Maker,
-    options: &ColumnOptions,
-) -> Result<Table> {
-    let additions = Additions::plan(table, schema)?;
-    let (sources, parents) = (additions.sources.clone(), additions.parents.clone());
-    let target = Target::new(table, additions.schema(), sources, parents, maker.reads(), options)?;
-    write(table, &additions.draft, &target, maker, additions.nullable, options).await
-}
-
-/// Writes the files of `target`, and commits the schema `draft` with them.
+/// Writes the files of `target` that `kept` does not have, and commits the schema `draft` with all of them.
 pub(super) async fn write(
-    table: &Table,
-    draft: &Draft,
     target: &Target<'_>,
+    draft: &Draft,
     maker: &mut Maker,
+    kept: &mut Kept,
     preserves_nullability: bool,
-    options: &ColumnOptions,
 ) -> Result<Table> {
+    let table = target.table();
     table.shared.found.check_writable()?;
-    let mut files = vec![];
-    let (fragments, written) = match target.write(maker, &mut files).await {
-        Ok(written) => written,
-        Err(error) => {
-            abandon(table.store(), files, &error).await;
-            return Err(error);
-        }
-    };
-    Next { draft, fragments, written, preserves_nullability }.commit(table, options, files).await
+    let (fragments, written) = target.write(maker, kept).await?;
+    Next { draft, fragments, written, preserves_nullability }.commit(table, target.options()).await
 }
 
 /// What the next version has.
@@ -155,7 +172,8 @@ struct Next<'a> {
 }
 
 impl Next<'_> {
-    async fn commit(mut self, table: &Table, options: &ColumnOptions, files: Vec<String>) -> Result<Table> {
+    /// What was written stays, whatever happens.
+    async fn commit(mut self, table: &Table, options: &ColumnOptions) -> Result<Table> {
         let fields = self.draft.to_stored();
         let left = fields.iter().map(|field| field.id).collect();
         self.fragments.iter_mut().for_each(|fragment| keep_used(fragment, &left));
@@ -166,7 +184,7 @@ impl Next<'_> {
             schema_metadata: table.manifest().message.schema_metadata.clone(),
             preserves_nullability: self.preserves_nullability,
         });
-        let found = commit(table.store(), table.version(), operation, &options.commit, files).await?;
+        let found = commit(table.store(), table.version(), operation, &options.commit, vec![]).await?;
         Table::from_commit(table.store().clone(), found, table.shared.options).await
     }
 }

@@ -9,12 +9,14 @@ use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, SchemaR
 use futures::FutureExt;
 use lance_file::{Field, Schema};
 use lance_footer::Version;
+use tokio::sync::Mutex;
 
 use super::ColumnOptions;
 use super::add::write;
 use super::convert::{Refused, convert};
 use super::draft::Draft;
 use super::fragments::Target;
+use super::kept::Kept;
 use super::source::{Function, Maker};
 use crate::commit::again;
 use crate::{Result, Table, TableError};
@@ -62,18 +64,21 @@ impl Table {
         options: &ColumnOptions,
     ) -> Result<Self> {
         self.shared.found.check_writable()?;
-        again(self, &options.commit, move |table| {
+        let kept = Mutex::new(Kept::default());
+        let work = |table| {
+            let kept = &kept;
             let work = async move {
                 let Cast { draft, schema, reads, root } = Cast::plan(&table, path, to)?;
                 let sources = root.into_iter().collect::<BTreeMap<_, _>>();
                 let mut maker = Maker::Function(function(&schema, reads.clone(), path.into(), misfits));
                 let target = Target::new(&table, schema, sources, vec![], &[reads], options)?;
                 // What others append meanwhile has the old field, which nobody would find: they have to do it again.
-                write(&table, &draft, &target, &mut maker, false, options).await
+                write(&target, &draft, &mut maker, &mut *kept.lock().await, false).await
             };
             work.boxed()
-        })
-        .await
+        };
+        let cast = again(self, &options.commit, work).await;
+        kept.into_inner().end(self, cast).await
     }
 }
 
@@ -156,19 +161,17 @@ fn changed(field: &Field, path: &str, to: &DataType) -> Result<Field> {
 fn function(schema: &Schema, reads: String, path: String, misfits: Misfits) -> Function {
     let schema = SchemaRef::new(schema.to_arrow());
     let target = SchemaRef::clone(&schema);
-    let mut before = 0_u64;
-    let body = move |batch: RecordBatch| {
+    let body = move |before: u64, batch: RecordBatch| {
         let (Some(column), Some(field)) = (batch.columns().first(), target.fields().first()) else {
             return Err(TableError::invalid("the column to be cast was not read"));
         };
         let converted = convert(column, field.data_type(), misfits).map_err(|refused| match refused {
             Refused::Arrow(error) => error.into(),
             Refused::Value { row, value, to } => {
-                let row = before + row as u64;
+                let row = before.saturating_add(row as u64);
                 TableError::invalid(format!("column {path:?}, row {row}: {value} does not fit {to}"))
             }
         })?;
-        before += converted.len() as u64;
         let field = ArrowField::new(field.name(), converted.data_type().clone(), true);
         let options = RecordBatchOptions::new().with_row_count(Some(converted.len()));
         let schema = Arc::new(ArrowSchema::new(vec![field]));

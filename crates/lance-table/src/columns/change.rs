@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::FutureExt;
 use lance_file::LogicalType;
+use tokio::sync::Mutex;
 
 use super::draft::Draft;
 use super::nulls;
@@ -63,7 +64,9 @@ impl Table {
     /// That it may not be any more is an error if it is: its values are read to find out. Rows that others add in the
     /// meantime are looked at, too.
     pub async fn set_nullable(&self, path: &str, nullable: bool, options: &CommitOptions) -> Result<Self> {
-        again(self, options, move |table| {
+        let checked = Mutex::new(nulls::Checked::new());
+        let work = |table: Self| {
+            let checked = &checked;
             let work = async move {
                 let mut draft = Draft::of(&table);
                 let trace = draft.trace(path, "changing whether nulls are allowed in")?;
@@ -73,15 +76,15 @@ impl Table {
                     return Err(draft.unsupported(what));
                 }
                 if !nullable {
-                    nulls::refuse(&table, path, trace.len()).await?;
+                    nulls::refuse(&table, path, trace.len(), &mut *checked.lock().await).await?;
                 }
                 let id = field.id;
                 draft.field_mut(id)?.nullable = nullable;
                 project(&table, &draft, nullable, options).await
             };
             work.boxed()
-        })
-        .await
+        };
+        again(self, options, work).await
     }
 }
 

@@ -9,6 +9,7 @@ use futures::TryStreamExt;
 use lance_file::{Field, FileWriter, LogicalType, Schema};
 use lance_footer::{FormatError, Rows, Version};
 
+use super::kept::{Kept, Origin};
 use super::source::Maker;
 use super::spread::Spread;
 use super::{ColumnOptions, made};
@@ -57,29 +58,85 @@ impl<'a> Target<'a> {
         Ok(Self { table, schema, arrow, version, sources, parents, reads, options, write })
     }
 
-    /// The fragments of the table with the new files, whose paths are added to `files` as they are written.
+    pub(super) const fn table(&self) -> &'a Table {
+        self.table
+    }
+
+    pub(super) const fn options(&self) -> &'a ColumnOptions {
+        self.options
+    }
+
+    /// New fields, with what is above them.
+    pub(super) const fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The version of the new files.
+    pub(super) const fn version(&self) -> Version {
+        self.version
+    }
+
+    /// The fragments of the table with the new files: those in `kept`, where they still fit, and ones that are written now,
+    /// which `kept` gets.
     pub(super) async fn write(
         &self,
         maker: &mut Maker,
-        files: &mut Vec<String>,
+        kept: &mut Kept,
     ) -> Result<(Vec<DataFragment>, BTreeSet<u64>)> {
         if let Some(done) = &self.options.rows_done {
             done.store(0, Ordering::Relaxed);
         }
+        kept.prepare(self);
         let shared = &self.table.shared;
         let (mut fragments, mut written) = (Vec::with_capacity(shared.slots.len()), BTreeSet::new());
         for (slot, before) in shared.slots.iter().zip(&shared.before) {
             let mut fragment = slot.fragment().message.clone();
             if fragment.physical_rows > 0 {
-                let file = self.write_fragment(slot, *before, maker).await?;
-                files.push(format!("data/{}", file.path));
+                let origin = self.origin(slot, maker.reads()).await?;
+                let file = match kept.find(fragment.id, &origin) {
+                    Some(file) => {
+                        self.count(slot.fragment().rows());
+                        file.clone()
+                    }
+                    None => {
+                        let file = self.write_fragment(slot, *before, maker).await?;
+                        kept.insert(fragment.id, origin, file.clone());
+                        file
+                    }
+                };
                 written.insert(fragment.id);
                 fragment.files.push(file);
             }
             fragments.push(fragment);
         }
         maker.finish().await?;
+        kept.only(&written);
+        kept.remove_stale(self.table).await;
         Ok((fragments, written))
+    }
+
+    /// Whether `kept` has a file for each fragment, made by what reads nothing of the table.
+    pub(super) async fn is_written(&self, kept: &mut Kept) -> Result<bool> {
+        kept.prepare(self);
+        for slot in &self.table.shared.slots {
+            let id = slot.fragment().message.id;
+            let origin = self.origin(slot, &[]).await?;
+            if slot.fragment().physical_rows() > 0 && kept.find(id, &origin).is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    async fn origin(&self, slot: &Slot, reads: &[String]) -> Result<Origin> {
+        let read = self.table.schema().project(&self.columns(slot, reads))?;
+        Origin::of(slot, &read, &self.table.shared.places).await
+    }
+
+    fn count(&self, rows: u64) {
+        if let Some(done) = &self.options.rows_done {
+            done.fetch_add(rows, Ordering::Relaxed);
+        }
     }
 
     /// `before` is how many live rows come before the fragment.
@@ -97,18 +154,18 @@ impl<'a> Target<'a> {
             ..Default::default()
         };
         let mut batches = self.table.scan(scan)?;
+        let mut at = before;
         while let Some(mut batch) = batches.try_next().await? {
             while batch.num_rows() > 0 {
                 let read = arrange(&batch, &self.reads)?;
-                let made = maker.make(read).await?;
+                let made = maker.make(at, read).await?;
                 let rows = made.num_rows();
+                at = at.saturating_add(rows as u64);
                 let arrays = made::arrays(&self.schema, &self.sources, &made, &batch.slice(0, rows))?;
                 spread.hold(arrays, rows);
                 drain(&mut spread, &mut writer).await?;
                 batch = batch.slice(rows, batch.num_rows() - rows);
-                if let Some(done) = &self.options.rows_done {
-                    done.fetch_add(rows as u64, Ordering::Relaxed);
-                }
+                self.count(rows as u64);
             }
         }
         drain(&mut spread, &mut writer).await?;

@@ -85,7 +85,7 @@ impl Partners {
         let partners = Arc::clone(self);
         let trace = table.schema().trace(key)?;
         let names = trace.iter().map(|field| field.name.clone()).collect::<Vec<_>>();
-        let body = move |batch: RecordBatch| partners.of(&find(&batch, &names)?);
+        let body = move |_, batch: RecordBatch| partners.of(&find(&batch, &names)?);
         Ok(Function::new(vec![key.into()], SchemaRef::clone(&self.schema), body))
     }
 

@@ -1,28 +1,60 @@
 //! Looks for nulls in a column.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_buffer::{BooleanBufferBuilder, NullBuffer};
 use arrow_schema::DataType;
 use futures::TryStreamExt;
 
+use super::kept::Origin;
 use crate::{Result, ScanOptions, Table, TableError};
 
+/// What was looked at and had no nulls, by the id of the fragment.
+pub(super) type Checked = BTreeMap<u64, Origin>;
+
 /// An error if the field at `path`, which has `depth` fields from the top-level one to it, is null in a row where what is
-/// around it is not.
-pub(super) async fn refuse(table: &Table, path: &str, depth: usize) -> Result<()> {
-    let options = ScanOptions { columns: Some(vec![path.into()]), ..Default::default() };
+/// around it is not. Rows that are `checked` are not looked at again.
+pub(super) async fn refuse(table: &Table, path: &str, depth: usize, checked: &mut Checked) -> Result<()> {
+    let (shared, read) = (&table.shared, table.schema().project(&[path])?);
+    let (mut windows, mut new): (Vec<Range<u64>>, _) = (vec![], vec![]);
+    for (slot, before) in shared.slots.iter().zip(&shared.before) {
+        let id = slot.fragment().message.id;
+        let origin = Origin::of(slot, &read, &shared.places).await?;
+        if checked.get(&id).is_some_and(|checked| checked.serves(&origin)) {
+            continue;
+        }
+        new.push((id, origin));
+        let end = before.saturating_add(slot.fragment().rows());
+        match windows.last_mut() {
+            Some(last) if last.end == *before => last.end = end,
+            _ => windows.push(*before..end),
+        }
+    }
+    for window in windows {
+        refuse_in(table, path, depth, window).await?;
+    }
+    checked.extend(new);
+    Ok(())
+}
+
+/// The same, for the rows of `window`.
+async fn refuse_in(table: &Table, path: &str, depth: usize, window: Range<u64>) -> Result<()> {
+    let (offset, limit) = (window.start, Some(window.end.saturating_sub(window.start)));
+    let options = ScanOptions { columns: Some(vec![path.into()]), offset, limit, ..Default::default() };
     let mut batches = table.scan(options)?;
-    let mut before = 0;
+    let mut before = window.start;
     while let Some(batch) = batches.try_next().await? {
         let found = batch.columns().first().and_then(|column| first(column, None, depth.saturating_sub(1)));
         if let Some(row) = found {
-            let row = before + row as u64;
+            let row = before.saturating_add(row as u64);
             return Err(TableError::invalid(format!(
                 "column {path:?} is null in row {row}, so it cannot be made one that is never null"
             )));
         }
-        before += batch.num_rows() as u64;
+        before = before.saturating_add(batch.num_rows() as u64);
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema, SchemaRef};
-use futures::TryStreamExt;
+use futures::{StreamExt, TryStreamExt};
 use lance_file::{Batches, FileError};
 use lance_footer::FormatError;
 
@@ -30,7 +30,8 @@ pub(super) enum Maker {
     Aligned(Aligned),
 }
 
-type Body = Box<dyn FnMut(RecordBatch) -> Result<RecordBatch> + Send>;
+/// It is told how many live rows of the table come before those of the batch.
+type Body = Box<dyn FnMut(u64, RecordBatch) -> Result<RecordBatch> + Send>;
 
 impl NewColumns {
     /// Columns that are null in all rows. Nothing is written for them but their names and types.
@@ -44,7 +45,8 @@ impl NewColumns {
     }
 
     /// Columns with `schema` that `function` works out: it gets the columns at the dotted paths `reads` of some rows after
-    /// others, and gives as many rows. If other writers come between, it gets all rows again.
+    /// others, and gives as many rows. If other writers come between, it gets the rows that they added or changed, too; no
+    /// others twice.
     ///
     /// Of a blob column it gets where the values are, like [`Table::scan`] does.
     pub fn function<C: Into<String>>(
@@ -54,7 +56,7 @@ impl NewColumns {
     ) -> Self {
         let schema = schema.into();
         let reads = reads.into_iter().map(Into::into).collect();
-        let body = move |batch| Ok(function(batch)?);
+        let body = move |_, batch| Ok(function(batch)?);
         Self(Kind::Function(SchemaRef::clone(&schema), Function::new(reads, schema, body)))
     }
 
@@ -68,11 +70,13 @@ impl NewColumns {
     }
 
     /// The columns of `batches`, whose rows are those of the table in scan order: as many as it has rows that are not
-    /// deleted. More or fewer of them are an error. They can be read only once, so another writer that comes between
-    /// makes this a [`TableError::Conflict`].
+    /// deleted. More or fewer of them are an error. They can be read only once, so another writer that
+    /// adds or changes rows meanwhile makes this a [`TableError::Conflict`].
     pub fn aligned(batches: impl Into<Batches>) -> Self {
         let Batches { schema, stream } = batches.into();
         let held = RecordBatch::new_empty(SchemaRef::clone(&schema));
+        // It is asked for more rows than there are in each attempt.
+        let stream = stream.fuse().boxed();
         Self(Kind::Aligned(schema, Aligned { stream, held, rows: 0 }))
     }
 }
@@ -87,9 +91,10 @@ impl Maker {
     }
 
     /// The new columns of the first rows of `batch`, which come after those that it was asked for before; of a row at least.
-    pub(super) async fn make(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+    /// `before` live rows of the table come before them.
+    pub(super) async fn make(&mut self, before: u64, batch: RecordBatch) -> Result<RecordBatch> {
         match self {
-            Self::Function(function) => function.call(batch).await,
+            Self::Function(function) => function.call(before, batch).await,
             Self::Aligned(aligned) => aligned.next(batch.num_rows()).await,
         }
     }
@@ -115,7 +120,7 @@ impl Function {
     pub(super) fn new(
         reads: Vec<String>,
         schema: SchemaRef,
-        body: impl FnMut(RecordBatch) -> Result<RecordBatch> + Send + 'static,
+        body: impl FnMut(u64, RecordBatch) -> Result<RecordBatch> + Send + 'static,
     ) -> Self {
         Self { reads, schema, body: Some(Box::new(body)) }
     }
@@ -146,7 +151,7 @@ impl Function {
         }
         let schema = SchemaRef::new(ArrowSchema::new(fields));
         let made = SchemaRef::clone(&schema);
-        Ok(Self::new(reads, schema, move |batch| {
+        Ok(Self::new(reads, schema, move |_, batch| {
             let columns = bound.iter().map(|expr| expr.evaluate(&batch)).collect::<Result<Vec<_>>>()?;
             let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
             Ok(RecordBatch::try_new_with_options(SchemaRef::clone(&made), columns, &options)?)
@@ -158,7 +163,7 @@ impl Function {
     }
 
     /// Calls it on another thread, since it may take its time.
-    async fn call(&mut self, batch: RecordBatch) -> Result<RecordBatch> {
+    async fn call(&mut self, before: u64, batch: RecordBatch) -> Result<RecordBatch> {
         let rows = batch.num_rows();
         let cut_off = |reason: String| {
             let path = "the function that makes new columns".into();
@@ -166,7 +171,7 @@ impl Function {
         };
         let Some(mut body) = self.body.take() else { return Err(cut_off("it panicked before".into())) };
         let call = move || {
-            let made = body(batch);
+            let made = body(before, batch);
             (body, made)
         };
         let (body, made) =

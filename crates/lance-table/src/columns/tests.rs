@@ -16,6 +16,7 @@ use crate::delete::Offsets;
 use crate::operation::{Delete, Operation};
 use crate::{ScanOptions, Table, TableError, WriteMode};
 
+mod attempts;
 mod cast;
 mod values;
 
