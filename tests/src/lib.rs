@@ -5,6 +5,7 @@
 pub mod any_row;
 pub mod bombs;
 pub mod corpus;
+pub mod costs;
 pub mod coverage;
 pub mod crash;
 pub mod draw;

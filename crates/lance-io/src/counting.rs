@@ -20,9 +20,11 @@ struct Inner {
     rounds: AtomicU64,
     requests: AtomicU64,
     listings: AtomicU64,
+    heads: AtomicU64,
     writes: AtomicU64,
     deletes: AtomicU64,
     bytes: AtomicU64,
+    written: AtomicU64,
     extents: Mutex<Vec<Extent>>,
 }
 
@@ -49,6 +51,11 @@ impl Counts {
         self.0.listings.load(Ordering::Relaxed)
     }
 
+    /// How many files were opened without their size being known. Object stores take a request to tell it.
+    pub fn heads(&self) -> u64 {
+        self.0.heads.load(Ordering::Relaxed)
+    }
+
     /// How many files were written. Large ones take several requests.
     pub fn writes(&self) -> u64 {
         self.0.writes.load(Ordering::Relaxed)
@@ -57,6 +64,11 @@ impl Counts {
     /// How many files, or directories with what is in them, were to be removed.
     pub fn deletes(&self) -> u64 {
         self.0.deletes.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes were to be written.
+    pub fn bytes_written(&self) -> u64 {
+        self.0.written.load(Ordering::Relaxed)
     }
 
     /// How many bytes were asked for.
@@ -71,8 +83,9 @@ impl Counts {
 
     /// Counts from zero again.
     pub fn reset(&self) {
-        let Inner { rounds, requests, listings, writes, deletes, bytes, extents } = self.0.as_ref();
-        for count in [rounds, requests, listings, writes, deletes, bytes] {
+        let Inner { rounds, requests, listings, heads, writes, deletes, bytes, written, extents } =
+            self.0.as_ref();
+        for count in [rounds, requests, listings, heads, writes, deletes, bytes, written] {
             count.store(0, Ordering::Relaxed);
         }
         extents.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -87,6 +100,16 @@ impl Counts {
     pub(crate) fn record_listing(&self, names: usize) {
         let pages = names.div_ceil(crate::store::PAGE).max(1) as u64;
         self.0.listings.fetch_add(pages, Ordering::Relaxed);
+    }
+
+    /// The size of a file was asked for.
+    pub(crate) fn record_head(&self) {
+        self.0.heads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many bytes of a file were written.
+    pub(crate) fn record_written(&self, bytes: u64) {
+        self.0.written.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A file was written, or begun.

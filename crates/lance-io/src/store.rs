@@ -205,8 +205,9 @@ impl Store {
     /// looked at where asking is free.
     pub async fn open_file(&self, path: &str, size: Option<u64>) -> Result<Arc<dyn ReadAt>, IoError> {
         let full = self.full(path)?;
-        #[cfg(not(feature = "object-store"))]
-        let _ = size;
+        if size.is_none() {
+            self.count(Counts::record_head);
+        }
         let source: Arc<dyn ReadAt> = match &self.root {
             Root::Local(root) => Arc::new(LocalFile::open(local::join(root, &full)).await?),
             Root::Memory(files) => {
@@ -229,14 +230,15 @@ impl Store {
     /// All bytes of the file at `path`.
     pub async fn read_all(&self, path: &str) -> Result<Bytes, IoError> {
         let full = self.full(path)?;
-        let bytes = match &self.root {
-            Root::Local(root) => local::read_all(local::join(root, &full)).await?,
-            Root::Memory(files) => files.get(&full).ok_or_else(|| self.missing(path))?,
+        let read = match &self.root {
+            Root::Local(root) => local::read_all(local::join(root, &full)).await,
+            Root::Memory(files) => files.get(&full).ok_or_else(|| self.missing(path)),
             #[cfg(feature = "object-store")]
-            Root::Object(objects) => objects.read_all(&full).await?,
+            Root::Object(objects) => objects.read_all(&full).await,
         };
-        self.count(|counts| counts.record_file(bytes.len() as u64));
-        Ok(bytes)
+        // To find that it is not there takes a request, too.
+        self.count(|counts| counts.record_file(read.as_ref().map_or(0, |bytes| bytes.len() as u64)));
+        read
     }
 
     /// Begins a file at `path`. It appears there, whole, when the writer is finished, and replaces what was
@@ -255,6 +257,7 @@ impl Store {
         };
         hit!(self, Create, true, path);
         let writer = AlignedWriter::new(self.location(path), alignment, sink);
+        let writer = writer.with_counts(self.counts.clone());
         #[cfg(feature = "failpoints")]
         let writer = writer.with_failpoints(self.failpoints.clone());
         Ok(writer)
@@ -265,7 +268,7 @@ impl Store {
     pub async fn put_if_absent(&self, path: &str, bytes: Bytes) -> Result<(), IoError> {
         let full = self.full(path)?;
         hit!(self, PutIfAbsent, false, path);
-        self.count(Counts::record_write);
+        self.count_file(&bytes);
         match &self.root {
             Root::Local(root) => {
                 local::put(local::join(root, &full), bytes, Publish::IfAbsent, self.durable).await?;
@@ -296,7 +299,7 @@ impl Store {
     pub async fn put(&self, path: &str, bytes: Bytes) -> Result<(), IoError> {
         let full = self.full(path)?;
         hit!(self, Put, false, path);
-        self.count(Counts::record_write);
+        self.count_file(&bytes);
         match &self.root {
             Root::Local(root) => {
                 local::put(local::join(root, &full), bytes, Publish::Replace, self.durable).await?;
@@ -372,6 +375,14 @@ impl Store {
         }
         hit!(self, Delete, true, dir);
         Ok(())
+    }
+
+    /// A file of these bytes is written.
+    fn count_file(&self, bytes: &Bytes) {
+        self.count(|counts| {
+            counts.record_write();
+            counts.record_written(bytes.len() as u64);
+        });
     }
 
     fn count(&self, record: impl FnOnce(&Counts)) {

@@ -9,7 +9,7 @@ use lance_footer::Extent;
 
 use crate::error::Result;
 use crate::store::{Files, hit};
-use crate::{Alignment, IoError};
+use crate::{Alignment, Counts, IoError};
 use local::LocalSink;
 #[cfg(feature = "object-store")]
 use object::ObjectSink;
@@ -26,6 +26,8 @@ pub struct AlignedWriter {
     alignment: Alignment,
     position: u64,
     sink: Sink,
+    /// Where written bytes are counted, if they are.
+    counts: Option<Counts>,
     #[cfg(feature = "failpoints")]
     failpoints: Option<crate::FailPoints>,
 }
@@ -88,9 +90,14 @@ impl AlignedWriter {
             alignment,
             position: 0,
             sink,
+            counts: None,
             #[cfg(feature = "failpoints")]
             failpoints: None,
         }
+    }
+
+    pub(crate) fn with_counts(self, counts: Option<Counts>) -> Self {
+        Self { counts, ..self }
     }
 
     #[cfg(feature = "failpoints")]
@@ -136,6 +143,9 @@ impl AlignedWriter {
             Sink::Failed => return Err(failed_before(self.path.clone())),
             sink => sink,
         };
+        if let Some(counts) = &self.counts {
+            counts.record_written(len);
+        }
         sink.write(bytes).await?;
         self.sink = sink;
         self.position += len;

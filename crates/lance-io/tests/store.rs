@@ -442,7 +442,16 @@ async fn a_counted_store_counts_what_its_files_are_asked() {
     file.read(vec![Ask::slices(vec![extent])]).await.unwrap();
     assert_eq!((counts.rounds(), counts.bytes()), (2, 120));
     assert_eq!(counts.extents(), [Extent::new(0, 100).unwrap(), extent]);
+    assert_eq!((counts.heads(), counts.writes(), counts.bytes_written()), (1, 0, 0));
+    counted.open_file("d/b", Some(50)).await.unwrap();
+    counted.put("d/c", Bytes::from_static(&[3; 10])).await.unwrap();
+    counted.put_if_absent("d/d", Bytes::from_static(&[3; 5])).await.unwrap();
+    let mut writer = counted.create("d/e", Alignment::Bytes64).await.unwrap();
+    writer.raw(Bytes::from_static(b"x")).await.unwrap();
+    writer.buffer(vec![Bytes::from_static(b"yz")]).await.unwrap();
+    assert_eq!(writer.finish().await.unwrap(), 66);
+    assert_eq!((counts.heads(), counts.writes(), counts.bytes_written()), (1, 3, 81));
     counts.reset();
     store.read_all("d/a").await.unwrap();
-    assert_eq!((counts.rounds(), counts.bytes()), (0, 0));
+    assert_eq!((counts.rounds(), counts.bytes(), counts.heads(), counts.bytes_written()), (0, 0, 0, 0));
 }
