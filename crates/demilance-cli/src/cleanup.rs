@@ -117,7 +117,7 @@ fn text(path: &str, done: &Cleanup) -> String {
 }
 
 /// `11 versions and 34 files (1.2 GB)`, where manifests are not among the files.
-fn amount(plan: &CleanupPlan) -> String {
+pub(crate) fn amount(plan: &CleanupPlan) -> String {
     let all = plan.amount();
     if all.files == 0 {
         return "nothing".into();

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use clap::Args;
 use demilance::Expr;
-use demilance::table::{CommitOptions, OpenOptions, Table, WriteOptions};
+use demilance::table::{CommitOptions, Table, WriteOptions};
 
 use crate::which::WhichVersion;
 use crate::{diff, quantity};
@@ -93,19 +93,10 @@ pub(crate) async fn update(arguments: UpdateArguments) -> Result<()> {
 
 /// Prints what was done to the table at `path`, and what that wrote and left untouched. `after` is the version that it made.
 pub(crate) async fn report(path: &str, what: &str, after: &Table) -> Result<()> {
-    let version = after.version();
-    let options = OpenOptions { version: version.checked_sub(1), ..OpenOptions::default() };
-    let changes = async {
-        let before = Table::open_with(after.store().clone(), options).await?;
-        after.changes_since(Some(&before)).await
-    };
-    let rows = quantity::of(after.rows(), "row");
-    let line = format!("{path}: {what}; version {version} has {rows}\n");
-    // It is done, whatever becomes of what is said about it.
-    crate::print(&match changes.await {
-        Ok(changes) => format!("{line}{}\n", diff::summary(&changes)),
-        Err(_) => line,
-    })
+    let (version, rows) = (after.version(), quantity::of(after.rows(), "row"));
+    let mut text = format!("{path}: {what}; version {version} has {rows}\n");
+    text.extend(diff::of_version(after).await);
+    crate::print(&text)
 }
 
 #[cfg(test)]

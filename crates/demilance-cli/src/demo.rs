@@ -1,25 +1,32 @@
-//! `demilance demo`: the main job from end to end.
+//! `demilance demo`: the life of a table from end to end.
 //!
-//! Episodes of a robot are written to a table, more are appended, and then batches of random rows are read
-//! as training does it. Every step says what it cost.
+//! Episodes of a robot are imported and more are appended; a column is added, an episode deleted, the version tagged; the
+//! table is compacted while the tag still reads the old files, and cleaned up. Then batches of random rows are read as
+//! training does it. Every step says what it wrote and left untouched, and which files each version names.
 
 mod arm;
 mod batch;
+mod ledger;
 mod picture;
 mod random;
 mod recording;
+mod story;
 
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use demilance::table::{WriteMode, WriteOptions};
 
-use crate::{import, place};
+use crate::place;
 use random::Random;
 use recording::Recording;
+use story::Story;
 
 const AFTER_HELP: &str = "\
+Imports episodes, appends more, adds a column, deletes an episode, tags the version, compacts, cleans up, and reads
+training batches: after each step it shows which files each version names. Files are called data 1, column 1 and so on in
+the order in which they come up.
+
 Without --from, a simulated arm with two joints reaches for goals and a camera draws it; the episodes are the
 same every time. With --from, DIR is a LeRobot v2 data set (meta/info.json, data/chunk-*/episode_*.parquet,
 and images in frames.parquet if that is there), or a directory of Parquet files, or one such file.
@@ -88,17 +95,8 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 }
 
 async fn show(recording: Recording, table: &str, batch: u64, random: &mut Random) -> Result<()> {
-    crate::print(&format!("{}\n", recording.title))?;
-    crate::print(&format!("  table    {table}\n"))?;
-    let mut mode = WriteMode::Create;
-    for part in recording.parts {
-        let step = if matches!(mode, WriteMode::Create) { "import" } else { "append" };
-        let options = WriteOptions { mode, ..WriteOptions::default() };
-        let summary = import::write(&place::store(table)?, (part.start)()?, options).await?;
-        crate::print(&format!("  {step}   {}: {}\n", part.what, summary.line()))?;
-        mode = WriteMode::Append;
-    }
-    batch::read(table, batch, random).await?;
+    crate::print(&format!("{}\nTable {table}\n\n", recording.title))?;
+    Story::new(table).tell(recording.parts, batch, random).await.with_context(|| table.to_string())?;
     crate::print("\n")
 }
 

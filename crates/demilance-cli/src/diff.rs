@@ -58,6 +58,15 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     crate::print(&text(path, &changes))
 }
 
+/// The line about what made this version; none if the version before is gone. What was done is done, whatever becomes of
+/// what is said about it.
+pub(crate) async fn of_version(after: &Table) -> Option<String> {
+    let options = OpenOptions { version: after.version().checked_sub(1), ..OpenOptions::default() };
+    let before = Table::open_with(after.store().clone(), options).await.ok()?;
+    let changes = after.changes_since(Some(&before)).await.ok()?;
+    Some(format!("{}\n", summary(&changes)))
+}
+
 /// What an operation wrote, took out and left untouched, in one line.
 pub(crate) fn summary(changes: &Changes) -> String {
     let kinds = [

@@ -12,7 +12,7 @@ use demilance::table::proto::transaction::Operation;
 use demilance::table::{Table, WriteMode, WriteOptions};
 
 use crate::source::{Progress, Sources, Stream, expand};
-use crate::{place, quantity};
+use crate::{diff, place, quantity};
 
 const AFTER_HELP: &str = "\
 Sources are .parquet, .arrow/.feather/.ipc (Arrow IPC, file or stream), .csv (with a header line) and
@@ -128,12 +128,13 @@ pub(crate) fn parse_compression(text: &str) -> Result<Compression, String> {
 /// What was written.
 #[derive(Debug)]
 pub(crate) struct Summary {
-    pub(crate) rows: u64,
-    pub(crate) fragments: u64,
-    pub(crate) files: u64,
-    pub(crate) bytes: u64,
-    pub(crate) elapsed: Duration,
-    pub(crate) version: u64,
+    rows: u64,
+    fragments: u64,
+    files: u64,
+    bytes: u64,
+    elapsed: Duration,
+    /// The table afterwards.
+    pub(crate) table: Table,
 }
 
 /// Runs the command.
@@ -156,7 +157,11 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let summary = write(&store, sources.stream(progress.clone()), options).await;
     progress.clear();
     let summary = summary?;
-    crate::print(&format!("{table}: {}\n", summary.line()))
+    let mut text = format!("{table}: {}\n", summary.line());
+    if summary.table.version() > 1 {
+        text.extend(diff::of_version(&summary.table).await);
+    }
+    crate::print(&text)
 }
 
 /// Writes `stream` to the table in `store`.
@@ -167,26 +172,20 @@ pub(crate) async fn write(store: &Store, stream: Stream, options: WriteOptions) 
     let table = Table::write(store.clone(), batches, options).await;
     // What is wrong with a source has the path of that; anything else is about the table.
     let table = table.map_err(|error| failure.or(anyhow::Error::from(error).context(store.location(""))))?;
-    let mut summary = Summary {
-        rows: 0,
-        fragments: 0,
-        files: 0,
-        bytes: 0,
-        elapsed: start.elapsed(),
-        version: table.version(),
-    };
+    let elapsed = start.elapsed();
+    let (mut rows, mut fragments, mut files, mut bytes) = (0, 0, 0, 0);
     // What is new is at the end; other writers may have added fragments before it.
     let added = match table.transaction().await?.and_then(|transaction| transaction.operation) {
         Some(Operation::Append(append)) => append.fragments.len(),
         _ => table.fragments().len(),
     };
     for fragment in table.fragments().iter().rev().take(added) {
-        summary.rows += fragment.rows();
-        summary.fragments += 1;
-        summary.files += fragment.files().len() as u64;
-        summary.bytes += fragment.files().iter().filter_map(|file| file.size).sum::<u64>();
+        rows += fragment.rows();
+        fragments += 1;
+        files += fragment.files().len() as u64;
+        bytes += fragment.files().iter().filter_map(|file| file.size).sum::<u64>();
     }
-    Ok(summary)
+    Ok(Summary { rows, fragments, files, bytes, elapsed, table })
 }
 
 impl Summary {
@@ -200,7 +199,7 @@ impl Summary {
             quantity::bytes(self.bytes),
             quantity::time(self.elapsed),
             quantity::rate(self.bytes, self.elapsed),
-            self.version
+            self.table.version()
         )
     }
 }

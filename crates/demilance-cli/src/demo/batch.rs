@@ -23,20 +23,19 @@ pub(super) async fn read(location: &str, rows: u64, random: &mut Random) -> Resu
     }
     let version = table.version();
     crate::print(&format!(
-        "  open     version {version}, {}: {}\n",
+        "  open       version {version}, {}: {}\n",
         quantity::of(total, "row"),
         cost(&counts, start)
     ))?;
 
-    let mut pick = || (0..rows).map(|_| random.below(total)).collect::<Vec<u64>>();
     let what = quantity::of(rows, "random row");
-    for name in ["batch ", "again "] {
-        let picked = pick();
+    for name in ["batch", "again"] {
+        let picked = pick(random, rows, total);
         counts.reset();
         let start = Instant::now();
         let batch = table.take(&picked, None, false).await?;
         let cost = cost(&counts, start);
-        crate::print(&format!("  {name}   {what}, {}: {cost}\n", columns(&batch)))?;
+        crate::print(&format!("  {name}      {what}, {}: {cost}\n", columns(&batch)))?;
     }
 
     let mut small = Vec::new();
@@ -48,14 +47,19 @@ pub(super) async fn read(location: &str, rows: u64, random: &mut Random) -> Resu
         }
     }
     if images > 0 && !small.is_empty() {
-        let picked = pick();
+        let picked = pick(random, rows, total);
         counts.reset();
         let start = Instant::now();
         let batch = table.take(&picked, Some(&small), false).await?;
         let cost = cost(&counts, start);
-        crate::print(&format!("  states   {what}, {} without images: {cost}\n", columns(&batch)))?;
+        crate::print(&format!("  no images  {what}, {}: {cost}\n", columns(&batch)))?;
     }
     Ok(())
+}
+
+/// Random numbers of rows.
+pub(super) fn pick(random: &mut Random, rows: u64, total: u64) -> Vec<u64> {
+    (0..rows).map(|_| random.below(total)).collect()
 }
 
 fn cost(counts: &Counts, start: Instant) -> String {
@@ -79,7 +83,7 @@ fn columns(batch: &RecordBatch) -> String {
 }
 
 /// The fields with the members of structs in their place, by path.
-fn leaves(fields: &Fields, before: &str) -> Vec<(String, DataType)> {
+pub(super) fn leaves(fields: &Fields, before: &str) -> Vec<(String, DataType)> {
     let mut found = Vec::new();
     for field in fields {
         let path = format!("{before}{}", field.name());
@@ -91,7 +95,7 @@ fn leaves(fields: &Fields, before: &str) -> Vec<(String, DataType)> {
     found
 }
 
-const fn is_binary(data_type: &DataType) -> bool {
+pub(super) const fn is_binary(data_type: &DataType) -> bool {
     matches!(data_type, DataType::Binary | DataType::LargeBinary)
 }
 

@@ -130,12 +130,17 @@ fn modes_append_overwrite_and_create() {
     assert!(error.contains("t.lance"), "{error}");
 
     let line = place.ok("import b.parquet t.lance --mode append");
-    assert!(line.contains("5 rows in 1 fragment") && line.ends_with("version 2\n"), "{line}");
+    assert!(
+        line.contains("5 rows in 1 fragment") && line.contains("version 2\nwrote 1 data file ("),
+        "{line}"
+    );
+    assert!(line.contains(", 5 rows); left untouched 1 file ("), "{line}");
     assert_eq!(place.ok("cat t.lance --format json"), json(&rows(0, 15)));
 
     place.write("c.csv", "other\n7\n");
     let line = place.ok("import c.csv t.lance --mode overwrite");
-    assert!(line.contains("1 row in 1 fragment, 1 file") && line.ends_with("version 3\n"), "{line}");
+    assert!(line.contains("1 row in 1 fragment, 1 file") && line.contains("version 3\nwrote "), "{line}");
+    assert!(line.contains("; does without 2 data files ("), "{line}");
     assert_eq!(place.ok("cat t.lance --format csv"), "other\n7\n");
     assert_eq!(place.ok("cat t.lance --format json --version 1"), json(&rows(0, 10)));
 }
