@@ -16,6 +16,7 @@ import lance
 import pyarrow as pa
 from lance.file import LanceFileReader, LanceFileWriter
 
+import indices
 import rows as row_format
 
 
@@ -138,6 +139,14 @@ def do_create_index(path, column, kind="BTREE"):
     table = lance.dataset(path)
     table.create_scalar_index(column, kind)
     return lance.dataset(path).version
+
+
+def do_make_indexed(path, column, kind, stable):
+    indices.make(path, column, kind, stable)
+
+
+def do_wrong_answers(path, column, kind):
+    return indices.wrong(path, column, kind)
 
 
 def do_index_rows(path, name):

@@ -13,7 +13,7 @@ use demilance_tests::oracle::Oracle;
 use demilance_tests::{ours, same, stream};
 use lance_file::Version;
 use lance_io::Store;
-use lance_table::{CleanupOptions, CommitOptions, Compaction, CompactionOptions, Table};
+use lance_table::{CleanupOptions, CommitOptions, Compaction, CompactionOptions, IndexCoverage, Table};
 use serde_json::{Value, json};
 
 /// A directory with a table, and files of batches.
@@ -143,16 +143,19 @@ fn every_type_in_every_version() {
 }
 
 /// Ids, and the versions that made and changed rows, stay. An index of ids covers the new fragments and is still used; one
-/// that has addresses even here keeps its fragments where they are.
+/// that has addresses even here covers them no more, or keeps its fragments where they are.
 #[test]
 fn stable_row_ids() {
-    for (kind, fragments) in [("BITMAP", 2), ("BTREE", 5)] {
+    use IndexCoverage::{Keep, Shrink};
+    for (kind, indices, fragments, covers) in
+        [("BITMAP", Shrink, 2, true), ("BTREE", Shrink, 2, false), ("BTREE", Keep, 5, true)]
+    {
         let Some(oracle) = Oracle::find("compaction of tables with stable row ids") else { return };
-        check_stable_row_ids(&Place::new(oracle), kind, fragments);
+        check_stable_row_ids(&Place::new(oracle), kind, indices, fragments, covers);
     }
 }
 
-fn check_stable_row_ids(place: &Place, kind: &str, fragments: usize) {
+fn check_stable_row_ids(place: &Place, kind: &str, indices: IndexCoverage, fragments: usize, covers: bool) {
     let (table, arrow) = (place.table(), place.write("a.arrow", &numbers(0..1000)));
     let more = place.write("b.arrow", &numbers(1000..1300));
     let last = place.write("c.arrow", &numbers(1300..1400));
@@ -171,11 +174,12 @@ fn check_stable_row_ids(place: &Place, kind: &str, fragments: usize) {
     let before = sorted(&place.read(lineage.clone()));
     let indexed = place.jobs(&[json!({"do": "index_rows", "path": table, "name": "id_idx"})]);
 
-    let done = place.compact(&CompactionOptions { target_rows: 450, ..Default::default() });
+    let done = place.compact(&CompactionOptions { target_rows: 450, indices, ..Default::default() });
     assert_eq!(done.table.fragments().len(), fragments, "{kind}");
     assert_eq!(sorted(&place.read(lineage.clone())), before);
     place.check_both();
-    assert_eq!(place.jobs(&[json!({"do": "index_rows", "path": table, "name": "id_idx"})]), indexed);
+    let rows = place.jobs(&[json!({"do": "index_rows", "path": table, "name": "id_idx"})]);
+    assert_eq!(rows == indexed, covers, "{kind}: {rows:?}, and before {indexed:?}");
     for wanted in [2, 402, 599, 1002, 10_101, 1399] {
         let found = place.read(json!({"where": format!("id = {wanted}"), "with_row_id": true}));
         assert_eq!(ids(&found), [wanted], "{kind}");
@@ -191,7 +195,7 @@ fn check_stable_row_ids(place: &Place, kind: &str, fragments: usize) {
     assert_eq!(ids(&place.read(json!({"where": "id = 1399"}))), [1399]);
 }
 
-/// Without stable row ids the entries of an index are addresses: what it covers stays where it is.
+/// Without stable row ids the entries of an index are addresses: what it covers stays where it is, if that is asked for.
 #[test]
 fn below_an_index() {
     let Some(oracle) = Oracle::find("compaction of tables with an index") else { return };
@@ -207,7 +211,8 @@ fn below_an_index() {
         place.jobs(&[json!({"do": "write_table", "arrow": more, "to": table, "mode": "append"})]);
     }
     place.jobs(&[json!({"do": "delete", "path": table, "predicate": "id % 2 = 0"})]);
-    let done = place.compact(&CompactionOptions::default());
+    let keep = CompactionOptions { indices: IndexCoverage::Keep, ..Default::default() };
+    let done = place.compact(&keep);
     let left = done.table.fragments().iter().map(|fragment| (fragment.id(), fragment.rows()));
     assert_eq!(left.collect::<Vec<_>>(), [(0, 50), (1, 50), (2, 50), (3, 50), (4, 50), (8, 150)]);
     place.check_both();

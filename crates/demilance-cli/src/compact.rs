@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use demilance::footer::Version;
-use demilance::table::{CommitOptions, CompactionPlan, CompactionTask, OldFragment, Table};
-use demilance::{CompactionOptions, Compression};
+use demilance::table::{CommitOptions, CompactionPlan, CompactionTask, OldFragment, Table, Uncovered};
+use demilance::{CompactionOptions, Compression, IndexCoverage};
 
 use crate::import::{Align, FileVersion, parse_compression};
 use crate::output::Output;
@@ -28,8 +28,9 @@ Others may go on writing. What they delete or change meanwhile is kept: fragment
 The old files stay for the older versions, which can still be read, until demilance cleanup removes them.
 Rows stream from the old files to the new ones, with about --memory bytes of them in memory.
 
-What is not rewritten: fragments below an index that points at places of rows, unless the rows have ids that
-stay. Tables with blob columns are refused.
+An index that points at places of rows no longer covers those that are rewritten: queries look through them, until the
+index is brought up to date (optimize_indices of the reference). --indices keep leaves such fragments alone instead.
+Where rows have ids that stay, BITMAP and vector indices move along. Tables with blob columns are refused.
 
 Examples:
   demilance compact robot.lance --dry-run                  say what would be done
@@ -60,6 +61,9 @@ pub(crate) struct Arguments {
     /// Bytes of rows in memory at the same time, about
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "128MiB")]
     memory: u64,
+    /// What to do with fragments below an index that points at places of rows
+    #[arg(long, value_enum, default_value_t = Indices::Shrink)]
+    indices: Indices,
     /// Version of the new files; files of other versions are rewritten [default: that of the table]
     #[arg(long, value_enum, value_name = "VERSION")]
     file_version: Option<FileVersion>,
@@ -81,6 +85,23 @@ pub(crate) struct Arguments {
     /// Branch to compact
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Indices {
+    /// Rewrite them; the index covers them no more, and queries look through their rows
+    Shrink,
+    /// Leave them alone
+    Keep,
+}
+
+impl From<Indices> for IndexCoverage {
+    fn from(indices: Indices) -> Self {
+        match indices {
+            Indices::Shrink => Self::Shrink,
+            Indices::Keep => Self::Keep,
+        }
+    }
 }
 
 /// `512MB`, `2GiB` or a number of bytes.
@@ -139,6 +160,7 @@ async fn compact(
         let left = quantity::of(left, "fragment");
         text.push_str(&format!("{left} stay as they are, since others went on changing them: try again\n"));
     }
+    text.push_str(&uncovered(&done.uncovered, "no longer covers"));
     text.push_str("older versions keep the old files until demilance cleanup removes them\n");
     Ok(text)
 }
@@ -170,9 +192,18 @@ fn planned(path: &str, table: &Table, plan: &CompactionPlan) -> String {
         }
     };
     let (total, version) = (quantity::of(total as u64, "fragment"), plan.version());
+    let uncovered = uncovered(plan.uncovered(), "would no longer cover");
     format!(
-        "{path}: would compact {old} of {total} into {new}, from version {version}\n{lines}left untouched {left}\n"
+        "{path}: would compact {old} of {total} into {new}, from version {version}\n{lines}left untouched {left}\n{uncovered}"
     )
+}
+
+/// A line an index.
+fn uncovered(uncovered: &[Uncovered], what: &str) -> String {
+    let lines = uncovered.iter().map(|Uncovered { index, rows, .. }| {
+        format!("index {index} {what} {}, which queries look through\n", quantity::of(*rows, "row"))
+    });
+    lines.collect()
 }
 
 /// `  fragments 0 to 4: 5 files, 1.2 MB, 5,000 rows, 120 of them deleted: 1 fragment of 4,880 rows`.
@@ -221,6 +252,7 @@ impl Arguments {
             target_rows: self.target_rows,
             target_bytes: self.target_bytes,
             threshold: self.threshold,
+            indices: self.indices.into(),
             version: self.file_version.map(Version::from),
             memory_bytes: self.memory,
             alignment: self.align.into(),

@@ -44,7 +44,7 @@ pub use error::{Error, ErrorKind, Result};
 #[doc(no_inline)]
 pub use lance_table::{
     Branch, Cleanup, CleanupOptions, ColumnOptions, CompactionOptions, Compression, DecodeBudget, Expr,
-    Misfits, NewColumns, RowColumn, Tag, VersionInfo, WriteMode, WriteOptions,
+    IndexCoverage, Misfits, NewColumns, RowColumn, Tag, VersionInfo, WriteMode, WriteOptions,
 };
 #[doc(no_inline)]
 pub use lance_table::{Deleted, Updated, Upsert, Upserted, WhenMatched, WhenMissing};

@@ -19,10 +19,12 @@ use crate::write::{WriteOptions, file_options, has_checksums};
 use crate::{Result, ScanOptions, Table, TableError};
 
 mod group;
+mod indices;
 mod plan;
 mod task;
 
 pub use group::{CompactedGroup, Compaction, NewFragment};
+pub use indices::{IndexCoverage, Uncovered};
 pub use plan::{CompactionPlan, CompactionTask, OldFragment};
 
 /// What is compacted, and how the new files are written.
@@ -34,6 +36,8 @@ pub struct CompactionOptions {
     pub target_bytes: Option<u64>,
     /// A fragment is rewritten if a larger share of its rows than this is deleted; never for that if it is 1 or more.
     pub threshold: f64,
+    /// What becomes of fragments below an index that does not follow their rows.
+    pub indices: IndexCoverage,
     /// The version of the new data files. If it is said, fragments with files of other versions are rewritten; none for
     /// that of the table.
     pub version: Option<Version>,
@@ -56,6 +60,7 @@ impl Default for CompactionOptions {
             target_rows: 1 << 20,
             target_bytes: None,
             threshold: 0.1,
+            indices: IndexCoverage::default(),
             version: None,
             memory_bytes: 128 << 20,
             alignment: Alignment::default(),
@@ -173,7 +178,8 @@ impl Table {
         options: &CompactionOptions,
         watch: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Compaction> {
-        let mut done = Compaction { table: self.clone(), groups: vec![], conflicting: vec![] };
+        let mut done =
+            Compaction { table: self.clone(), groups: vec![], conflicting: vec![], uncovered: vec![] };
         let mut since = None;
         for round in 0..=options.commit.retries {
             let plan = done.table.plan_compaction(options)?;
@@ -183,6 +189,12 @@ impl Table {
             let next = self.round(&done.table, &plan, options, watch).await?;
             done.table = next.table;
             done.groups.extend(next.groups);
+            for more in next.uncovered {
+                match done.uncovered.iter_mut().find(|known| known.index == more.index) {
+                    Some(known) => known.rows = known.rows.saturating_add(more.rows),
+                    None => done.uncovered.push(more),
+                }
+            }
             done.conflicting = next.conflicting;
             if done.conflicting.is_empty() {
                 break;

@@ -54,7 +54,8 @@ pub use cleanup::{Cleanup, CleanupOptions, CleanupPlan, CleanupReason, HeldVersi
 pub use columns::{ColumnOptions, ConfigChange, Misfits, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{
-    CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, NewFragment, OldFragment,
+    CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, IndexCoverage,
+    NewFragment, OldFragment, Uncovered,
 };
 pub use delete::Deleted;
 pub use error::{Result, TableError};

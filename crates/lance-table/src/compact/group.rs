@@ -7,6 +7,7 @@ use lance_footer::{FormatError, Version};
 use serde::{Deserialize, Serialize};
 
 use super::OldFragment;
+use super::indices::{Covers, Uncovered};
 use super::task::current;
 use crate::commit::{self, CommitOptions, commit};
 use crate::operation::{Group, Operation, Reserve, Rewrite, Verdict};
@@ -52,6 +53,8 @@ pub struct Compaction {
     pub groups: Vec<CompactedGroup>,
     /// What was not, because others deleted or changed some of the same rows meanwhile.
     pub conflicting: Vec<CompactedGroup>,
+    /// The rows that indices cover no more: see [`IndexCoverage::Shrink`](super::IndexCoverage).
+    pub uncovered: Vec<Uncovered>,
 }
 
 impl CompactedGroup {
@@ -144,9 +147,11 @@ impl Table {
         options: &CommitOptions,
     ) -> Result<Compaction> {
         let Some(version) = groups.first().map(|group| group.version) else {
-            return Ok(Compaction { table: self.clone(), groups, conflicting: vec![] });
+            return Ok(Compaction { table: self.clone(), groups, conflicting: vec![], uncovered: vec![] });
         };
         let table = self.as_of(version).await?;
+        let covers = Covers::of(table.manifest())
+            .map_err(|error| TableError::format(table.store().location(""), error))?;
         let mut prepared = prepare(&table, &groups).await?;
         reserve(&table, &mut prepared, options).await?;
 
@@ -154,12 +159,13 @@ impl Table {
         let mut conflicting = vec![];
         loop {
             let rewrite = groups.iter().map(|(_, group)| group.clone()).collect();
-            let rewrite = Operation::Rewrite(Rewrite { groups: rewrite, indices: vec![] });
+            let rewrite = Operation::Rewrite(Rewrite { groups: rewrite });
             let refused = match commit(table.store(), version, rewrite, options, vec![]).await {
                 Ok(found) => {
+                    let groups = groups.into_iter().map(|(group, _)| group).collect::<Vec<_>>();
+                    let uncovered = covers.uncovered(groups.iter().map(CompactedGroup::old));
                     let table = Self::from_commit(table.store().clone(), found, table.shared.options).await?;
-                    let groups = groups.into_iter().map(|(group, _)| group).collect();
-                    return Ok(Compaction { table, groups, conflicting });
+                    return Ok(Compaction { table, groups, conflicting, uncovered });
                 }
                 Err(error @ TableError::Conflict { retryable: true, .. }) => error,
                 Err(error) => return Err(error),
@@ -168,7 +174,7 @@ impl Table {
             let untouched = untouched(&table, groups, &mut conflicting).await?;
             if untouched.is_empty() {
                 let table = table.latest().await?;
-                return Ok(Compaction { table, groups: vec![], conflicting });
+                return Ok(Compaction { table, groups: vec![], conflicting, uncovered: vec![] });
             }
             // Else it would be refused for ever.
             if untouched.len() == before {
@@ -272,7 +278,7 @@ async fn untouched(
     let others = transactions.try_collect::<Vec<_>>().await?;
     let mut untouched = vec![];
     for (group, prepared) in groups {
-        let alone = Operation::Rewrite(Rewrite { groups: vec![prepared.clone()], indices: vec![] });
+        let alone = Operation::Rewrite(Rewrite { groups: vec![prepared.clone()] });
         let kept = others.iter().all(|other| {
             let operation = other.as_ref().and_then(|other| other.operation.as_ref());
             alone.check(operation) == Verdict::Keep

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use lance_footer::{FormatError, Version};
-use roaring::RoaringBitmap;
 use serde::{Deserialize, Serialize};
 
-use super::{CompactionOptions, Settings};
-use crate::manifest::index::follows_rows;
+use super::indices::Covers;
+use super::{CompactionOptions, Settings, Uncovered};
 use crate::{Fragment, Manifest, Result, Table, TableError};
 
 /// What a compaction would do, worked out from one version of a table: [`Table::plan_compaction`] makes it.
@@ -19,6 +18,7 @@ use crate::{Fragment, Manifest, Result, Table, TableError};
 pub struct CompactionPlan {
     version: u64,
     tasks: Vec<CompactionTask>,
+    uncovered: Vec<Uncovered>,
 }
 
 /// Some neighbouring fragments, and what becomes of them.
@@ -58,6 +58,11 @@ impl CompactionPlan {
     /// What is to be done; nothing if the table is in good shape. Tasks do not depend on each other.
     pub fn tasks(&self) -> &[CompactionTask] {
         &self.tasks
+    }
+
+    /// The rows that indices will cover no more: see [`IndexCoverage::Shrink`](super::IndexCoverage).
+    pub fn uncovered(&self) -> &[Uncovered] {
+        &self.uncovered
     }
 }
 
@@ -135,7 +140,7 @@ impl Amount {
 struct Candidate {
     fragment: OldFragment,
     live: Amount,
-    /// The indices that cover it.
+    /// The indices that cover it and whose entries follow its rows.
     indices: BTreeSet<usize>,
     /// Whether it is rewritten even if it has no neighbour to go with.
     alone: bool,
@@ -149,8 +154,8 @@ impl Table {
         options.check()?;
         self.shared.found.check_writable()?;
         let settings = self.settings(options)?;
-        let bins = bins(self.manifest(), self.fragments(), options)
-            .map_err(|error| TableError::format(self.store().location(""), error))?;
+        let format = |error| TableError::format(self.store().location(""), error);
+        let bins = bins(self.manifest(), self.fragments(), options).map_err(format)?;
         let tasks = bins.into_iter().flat_map(|bin| cut(bin, options)).map(|task| {
             let live = Amount::of(&task);
             CompactionTask {
@@ -160,32 +165,26 @@ impl Table {
                 settings: settings.clone(),
             }
         });
-        Ok(CompactionPlan { version: self.version(), tasks: tasks.collect() })
+        let tasks = tasks.collect::<Vec<_>>();
+        let covers = Covers::of(self.manifest()).map_err(format)?;
+        let uncovered = covers.uncovered(tasks.iter().map(CompactionTask::fragments));
+        Ok(CompactionPlan { version: self.version(), tasks, uncovered })
     }
 }
 
-/// Runs of neighbouring candidates that the same indices cover.
+/// Runs of neighbouring candidates that go together: the same indices move with their rows.
 fn bins(
     manifest: &Manifest,
     fragments: &[Fragment],
     options: &CompactionOptions,
 ) -> Result<Vec<Vec<Candidate>>, FormatError> {
-    let covers = coverage(manifest)?;
-    let stable = manifest.has_stable_row_ids();
-    let fixed = manifest.indices.iter().map(|index| !follows_rows(index, stable)).collect::<Vec<_>>();
+    let covers = Covers::of(manifest)?;
     let mut bins: Vec<Vec<Candidate>> = vec![];
     let mut open = false;
     for fragment in fragments {
-        let indices = covers.iter().enumerate().filter_map(|(index, covered)| {
-            let inside = covered.as_ref().is_none_or(|covered| covered.contains(fragment.id()));
-            inside.then_some(index)
-        });
-        let indices = indices.collect::<BTreeSet<_>>();
-        // Entries of an index that are addresses would lead nowhere; and what is not known to be covered cannot be
-        // corrected.
-        let held = indices.iter().any(|index| fixed.get(*index).is_none_or(|fixed| *fixed))
-            || covers.iter().any(Option::is_none);
-        let Some(candidate) = candidate(fragment, indices, options).filter(|_| !held) else {
+        let held = covers.hold(fragment.id(), options.indices);
+        let candidate = candidate(fragment, covers.following(fragment.id()), options).filter(|_| !held);
+        let Some(candidate) = candidate else {
             open = false;
             continue;
         };
@@ -199,18 +198,6 @@ fn bins(
     }
     bins.retain(|bin| bin.len() > 1 || bin.iter().any(|candidate| candidate.alone));
     Ok(bins)
-}
-
-/// Which fragments each index covers; none where that is not known.
-fn coverage(manifest: &Manifest) -> Result<Vec<Option<RoaringBitmap>>, FormatError> {
-    let covers = manifest.indices.iter().map(|index| {
-        // They say how others are to be read after fragments moved, which compaction would have to keep true.
-        if index.name.starts_with("__lance_") {
-            return Err(FormatError::unsupported(format!("compaction of a table with {}", index.name)));
-        }
-        Ok(RoaringBitmap::deserialize_from(&index.fragment_bitmap[..]).ok())
-    });
-    covers.collect()
 }
 
 /// `fragment`, if it is small or has many deleted rows.
@@ -260,7 +247,10 @@ fn even(rows: u64, parts: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use roaring::RoaringBitmap;
+
     use super::*;
+    use crate::IndexCoverage;
     use crate::proto::{self, Any, DataFragment, DeletionFile, IndexMetadata};
 
     /// Fragments by (physical rows, deleted rows); a row has 10 bytes.
@@ -367,26 +357,28 @@ mod tests {
     #[test]
     fn indices_keep_fragments_apart_or_where_they_are() {
         let of = [(40, 0); 6];
-        let indices = || vec![index("a", &[2, 3]), index("b", &[3])];
-        assert_eq!(tasks(&of, indices(), true, &hundred()), [(vec![0, 1], vec![80]), (vec![4, 5], vec![80])]);
-        assert_eq!(
-            tasks(&of, vec![index("a", &[2, 3])], true, &hundred()),
-            [(vec![0, 1], vec![80]), (vec![2, 3], vec![80]), (vec![4, 5], vec![80])]
-        );
-        assert_eq!(
-            tasks(&of, vec![index("a", &[2, 3])], false, &hundred()),
-            [(vec![0, 1], vec![80]), (vec![4, 5], vec![80])]
-        );
-        // Entries of some are addresses all the same.
+        let keep = || CompactionOptions { indices: IndexCoverage::Keep, ..hundred() };
+        let apart = [(vec![0, 1], vec![80]), (vec![2, 3], vec![80]), (vec![4, 5], vec![80])];
+        let around = [(vec![0, 1], vec![80]), (vec![4, 5], vec![80])];
+        let together = [(vec![0, 1, 2], vec![120]), (vec![3, 4, 5], vec![120])];
+        let two = || vec![index("a", &[2, 3]), index("b", &[3])];
+        let one = || vec![index("a", &[2, 3])];
+        // Entries of some are addresses even where rows have ids.
         let addresses = || vec![IndexMetadata { index_details: None, ..index("a", &[2, 3]) }];
-        assert_eq!(
-            tasks(&of, addresses(), true, &hundred()),
-            [(vec![0, 1], vec![80]), (vec![4, 5], vec![80])]
-        );
+        for options in [keep(), hundred()] {
+            assert_eq!(tasks(&of, two(), true, &options), around);
+            assert_eq!(tasks(&of, one(), true, &options), apart);
+        }
+        for (indices, stable) in [(one(), false), (addresses(), true), (addresses(), false)] {
+            assert_eq!(tasks(&of, indices.clone(), stable, &keep()), around);
+            assert_eq!(tasks(&of, indices, stable, &hundred()), together);
+        }
         // One that does not say what it covers.
         let unknown = || vec![IndexMetadata { name: "c".into(), ..Default::default() }];
-        assert!(tasks(&of, unknown(), false, &hundred()).is_empty());
-        assert!(tasks(&of, unknown(), true, &hundred()).is_empty());
+        for options in [keep(), hundred()] {
+            assert!(tasks(&of, unknown(), false, &options).is_empty());
+            assert!(tasks(&of, unknown(), true, &options).is_empty());
+        }
         let system = Manifest { indices: vec![index("__lance_frag_reuse", &[])], ..Default::default() };
         let error = bins(&system, &fragments(&of), &hundred()).unwrap_err();
         assert!(matches!(error, FormatError::Unsupported { .. }), "{error}");

@@ -195,13 +195,26 @@ async fn stable_row_ids_stay() {
 }
 
 #[tokio::test]
-async fn fragments_below_an_index_stay_where_addresses_are_ids() {
-    let store = Store::memory();
-    let table = append(&store, 0..40, 10).await;
-    let table = index(&table, &[1]).await;
-    let done = table.compact(&to(100)).await.unwrap();
-    assert_eq!(fragments(&done.table), [(0, 10), (1, 10), (4, 20)]);
-    assert_eq!(done.table.manifest().indices, table.manifest().indices);
+async fn an_index_of_addresses_covers_no_more_what_moved() {
+    for (indices, expected, covered, rows) in [
+        (IndexCoverage::Keep, &[(0, 10), (1, 9), (4, 20)][..], &[1][..], None),
+        (IndexCoverage::Shrink, &[(4, 39)], &[], Some(9)),
+    ] {
+        let store = Store::memory();
+        let table = append(&store, 0..40, 10).await;
+        let table = delete(&table, &[(1, &[3])]).await;
+        let table = index(&table, &[1]).await;
+        let options = CompactionOptions { indices, threshold: 1.0, ..to(100) };
+        let uncovered = table.plan_compaction(&options).unwrap().uncovered().to_vec();
+        let done = table.compact(&options).await.unwrap();
+        assert_eq!(done.uncovered, uncovered);
+        let uncovered = uncovered.iter().map(|one| (one.index.as_str(), one.rows)).next();
+        assert_eq!(uncovered, rows.map(|rows| ("by_i", rows)));
+        assert_eq!(fragments(&done.table), expected);
+        let bitmap = &done.table.manifest().indices[0].fragment_bitmap;
+        let bitmap = RoaringBitmap::deserialize_from(&bitmap[..]).unwrap();
+        assert_eq!(bitmap.iter().collect::<Vec<_>>(), covered);
+    }
 }
 
 #[tokio::test]

@@ -15,8 +15,6 @@ use crate::proto::{DataFragment, IndexMetadata};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Rewrite {
     pub(crate) groups: Vec<Group>,
-    /// Indices that were made to point at the new places of rows.
-    pub(crate) indices: Vec<Remapped>,
 }
 
 /// Fragments, and what takes their place.
@@ -25,13 +23,6 @@ pub(crate) struct Group {
     pub(crate) old: Vec<DataFragment>,
     /// With ids that were reserved.
     pub(crate) new: Vec<DataFragment>,
-}
-
-/// An index, and what takes its place.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Remapped {
-    pub(crate) old: IndexMetadata,
-    pub(crate) new: IndexMetadata,
 }
 
 impl Rewrite {
@@ -49,17 +40,15 @@ impl Rewrite {
         }
         let stable = next.has_stable_row_ids();
         for index in &mut next.indices {
-            let remapped = self.indices.iter().find(|remapped| remapped.old.uuid == index.uuid);
-            if let Some(remapped) = remapped {
-                index.clone_from(&remapped.new);
-            }
-            self.cover(index, remapped.is_some() || follows_rows(index, stable))?;
+            self.cover(index, follows_rows(index, stable))?;
         }
         finish(next, flags_of(previous))
     }
 
-    /// Corrects which fragments `index` covers, whose entries must still hold.
-    fn cover(&self, index: &mut IndexMetadata, holds: bool) -> Result<()> {
+    /// Corrects which fragments `index` covers. If its entries follow rows that move, it covers the new fragments instead of
+    /// the old; otherwise, or if it covered some of the rows only, neither: readers leave out the entries of fragments
+    /// that it does not cover, and look through the rows of these themselves.
+    fn cover(&self, index: &mut IndexMetadata, follows: bool) -> Result<()> {
         let bad = |reason: &str| corrupt(format!("index {:?}: {reason}", index.name));
         let mut covered = RoaringBitmap::deserialize_from(&index.fragment_bitmap[..])
             .map_err(|_| bad("its list of fragments is not a roaring bitmap"))?;
@@ -68,15 +57,14 @@ impl Rewrite {
             let ids = |fragments: &[DataFragment]| {
                 fragments.iter().filter_map(|one| u32::try_from(one.id).ok()).collect::<RoaringBitmap>()
             };
-            let (old, new) = (ids(&group.old), ids(&group.new));
-            match covered.intersection_len(&old) {
-                0 => {}
-                both if both == old.len() && holds => {
-                    covered -= old;
-                    covered |= new;
-                    changed = true;
+            let old = ids(&group.old);
+            let both = covered.intersection_len(&old);
+            if both > 0 {
+                if both == old.len() && follows {
+                    covered |= ids(&group.new);
                 }
-                _ => return Err(bad("it points at rows that were to be moved")),
+                covered -= old;
+                changed = true;
             }
         }
         if changed {
@@ -126,17 +114,6 @@ impl Rewrite {
             old_fragments: group.old.clone(),
             new_fragments: group.new.clone(),
         });
-        let indices = self.indices.iter().map(|Remapped { old, new }| rewrite::RewrittenIndex {
-            old_id: old.uuid.clone(),
-            new_id: new.uuid.clone(),
-            new_index_details: new.index_details.clone(),
-            new_index_version: new.index_version.and_then(|version| u32::try_from(version).ok()).unwrap_or(0),
-            new_index_files: new.files.clone(),
-        });
-        transaction::Rewrite {
-            groups: groups.collect(),
-            rewritten_indices: indices.collect(),
-            ..Default::default()
-        }
+        transaction::Rewrite { groups: groups.collect(), ..Default::default() }
     }
 }

@@ -203,32 +203,41 @@ fn fragments_take_the_place_of_others() {
     assert_eq!((reserved.message.max_fragment_id, ids(&reserved)), (Some(3), vec![0, 1]));
     let group =
         Group { old: first.message.fragments.clone(), new: vec![DataFragment { id: 3, ..fragment(6) }] };
-    let operation = |indices| Operation::Rewrite(Rewrite { groups: vec![group.clone()], indices });
-    let second = operation(vec![]).apply(Some(&reserved), now()).unwrap();
+    let operation = Operation::Rewrite(Rewrite { groups: vec![group] });
+    let second = operation.apply(Some(&reserved), now()).unwrap();
     assert_eq!((ids(&second), second.message.max_fragment_id), (vec![3], Some(3)));
-    assert!(operation(vec![]).apply(Some(&second), now()).is_err());
+    assert!(operation.apply(Some(&second), now()).is_err());
 
-    // An index points at the old places of rows, unless it was remapped or has stable ids.
-    let index = |covered: &[u32]| IndexMetadata {
-        uuid: Some(proto::Uuid { uuid: Bytes::from_static(&[1; 16]) }),
-        name: "by_a".into(),
-        fields: vec![0],
-        fragment_bitmap: bitmap(covered),
-        ..Default::default()
-    };
-    first.indices = vec![index(&[0, 1])];
-    assert!(operation(vec![]).apply(Some(&first), now()).is_err());
-    first.indices = vec![index(&[7])];
-    assert_eq!(operation(vec![]).apply(Some(&first), now()).unwrap().indices, first.indices);
-    first.indices = vec![index(&[0, 1, 7])];
-    let new =
-        IndexMetadata { uuid: Some(proto::Uuid { uuid: Bytes::from_static(&[2; 16]) }), ..index(&[0, 1, 7]) };
-    let remapped = vec![super::rewrite::Remapped { old: index(&[0, 1, 7]), new: new.clone() }];
-    let second = operation(remapped).apply(Some(&first), now()).unwrap();
-    assert_eq!(second.indices, [IndexMetadata { fragment_bitmap: bitmap(&[3, 7]), ..new }]);
-    // A part of what is rewritten together cannot be covered.
-    first.indices = vec![index(&[0])];
-    assert!(operation(vec![]).apply(Some(&first), now()).is_err());
+    let details = |kind: &str| Some(proto::Any { type_url: format!("/x.{kind}"), ..Default::default() });
+    for (kind, stable, covered, expected) in [
+        ("VectorIndexDetails", true, &[0, 1, 7][..], &[3, 7][..]),
+        ("VectorIndexDetails", true, &[7], &[7]),
+        // Only a part of what goes together.
+        ("VectorIndexDetails", true, &[0, 7], &[7]),
+        // Its entries are addresses.
+        ("VectorIndexDetails", false, &[0, 1, 7], &[7]),
+        ("InvertedIndexDetails", true, &[1], &[]),
+    ] {
+        let index = IndexMetadata {
+            uuid: Some(proto::Uuid { uuid: Bytes::from_static(&[1; 16]) }),
+            name: "by_a".into(),
+            fields: vec![0],
+            fragment_bitmap: bitmap(covered),
+            index_details: details(kind),
+            ..Default::default()
+        };
+        let mut first = first.clone();
+        if stable {
+            first.message.reader_feature_flags |= crate::manifest::flags::STABLE_ROW_IDS;
+        }
+        first.indices = vec![index.clone()];
+        let second = operation.apply(Some(&first), now()).unwrap();
+        let expected = IndexMetadata { fragment_bitmap: bitmap(expected), ..index };
+        assert_eq!(second.indices, [expected], "{kind} {stable} {covered:?}");
+    }
+    let unknown = IndexMetadata { name: "by_a".into(), ..Default::default() };
+    first.indices = vec![unknown];
+    assert!(operation.apply(Some(&first), now()).is_err());
 }
 
 #[test]

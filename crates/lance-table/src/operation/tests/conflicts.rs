@@ -92,10 +92,7 @@ fn as_the_table_says() {
         (Operation::Merge(merge()), "rrr rrr rrxx rr xx kk kkkr rr kk xx x"),
         (project(true), "kkk kkk rrrr kk xx kk kkkr kk kk xx x"),
         (project(false), "rkk krr rrrr kk xx kk kkkr rr kk xx x"),
-        (
-            Operation::Rewrite(Rewrite { groups: vec![group], indices: vec![] }),
-            "kkr rkr rrkk kr xx kr kkkk kr kk xx x",
-        ),
+        (Operation::Rewrite(Rewrite { groups: vec![group] }), "kkr rkr rrkk kr xx kr kkkk kr kk xx x"),
         (overwrite(vec![]), "kkk kkk kkkk kk rk kk kkkk kk kk xx x"),
         (Operation::Restore(Restore { manifest: Box::default() }), "kkk kkk kkkk kk kk kk kkkx kk kk xx x"),
         (Operation::Reserve(Reserve { fragments: 1 }), "kkk kkk kkkk kk xx kk kkkk kk kk xx x"),
