@@ -9,7 +9,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{
     Array, ArrayRef, FixedSizeListArray, GenericListArray, OffsetSizeTrait, StructArray, new_null_array,
 };
-use arrow_buffer::OffsetBuffer;
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{ArrowError, DataType};
 use lance_file::{Field, LogicalType, Schema};
 use lance_footer::FormatError;
@@ -22,7 +22,7 @@ pub(crate) fn assemble(
 ) -> Result<Vec<ArrayRef>, FormatError> {
     let columns = schema.fields.iter().map(|field| {
         let stored = parts.iter().filter_map(|(part, arrays)| find(&part.fields, arrays, field.id));
-        assemble_field(field, &stored.collect::<Vec<_>>(), rows)
+        assemble_field(field, &stored.collect::<Vec<_>>(), rows, None)
     });
     columns.collect()
 }
@@ -34,14 +34,23 @@ fn find<'a>(fields: &'a [Field], arrays: &'a [ArrayRef], id: i32) -> Option<Stor
     fields.iter().zip(arrays).find(|(field, _)| field.id == id)
 }
 
-fn assemble_field(field: &Field, stored: &[Stored<'_>], rows: usize) -> Result<ArrayRef, FormatError> {
+/// `above` says where a struct around it is null.
+fn assemble_field(
+    field: &Field,
+    stored: &[Stored<'_>],
+    rows: usize,
+    above: Option<&NullBuffer>,
+) -> Result<ArrayRef, FormatError> {
     if let [(part, array)] = stored
         && *part == field
     {
         return Ok(Arc::clone(array));
     }
     let Some((_, first)) = stored.first() else {
-        if field.nullable {
+        // A fragment whose rows came without a struct may have got a member of it later: then it is null in all of them,
+        // and no value is missing.
+        let nowhere = rows == above.map_or(0, NullBuffer::null_count);
+        if field.nullable || nowhere {
             return Ok(new_null_array(&field.data_type(), rows));
         }
         return Err(corrupt(field, "it is not nullable, but no file has it"));
@@ -49,11 +58,12 @@ fn assemble_field(field: &Field, stored: &[Stored<'_>], rows: usize) -> Result<A
     let array = match (&field.logical_type, field.data_type()) {
         (LogicalType::Struct, DataType::Struct(members)) => {
             let mut arrays = Vec::with_capacity(field.children.len());
+            let around = NullBuffer::union(above, first.nulls());
             for child in &field.children {
                 let below = stored.iter().filter_map(|(part, array)| {
                     find(&part.children, array.as_struct_opt()?.columns(), child.id)
                 });
-                arrays.push(assemble_field(child, &below.collect::<Vec<_>>(), rows)?);
+                arrays.push(assemble_field(child, &below.collect::<Vec<_>>(), rows, around.as_ref())?);
             }
             let nulls = first.nulls().cloned();
             StructArray::try_new_with_length(members, arrays, nulls, rows)
@@ -68,7 +78,7 @@ fn assemble_field(field: &Field, stored: &[Stored<'_>], rows: usize) -> Result<A
             let lists = lists.collect::<Vec<_>>();
             let values = lists.first().map_or(0, |(_, values)| values.len());
             let Some(child) = field.children.first() else { return Err(corrupt(field, "it has no item")) };
-            let values = assemble_field(child, &lists, values)?;
+            let values = assemble_field(child, &lists, values, None)?;
             FixedSizeListArray::try_new(item, size, values, first.nulls().cloned())
                 .map(|array| Arc::new(array) as ArrayRef)
         }
@@ -102,7 +112,7 @@ fn assemble_list<O: OffsetSizeTrait>(
     let lengths = lengths.unwrap_or_default();
     let total = lengths.iter().sum();
     let items = items.iter().filter_map(|(part, values)| Some(((*part)?, values))).collect::<Vec<_>>();
-    let values = assemble_field(child, &items, total)?;
+    let values = assemble_field(child, &items, total, None)?;
     let nulls = stored.first().and_then(|(_, array)| array.nulls().cloned());
     let offsets = OffsetBuffer::<O>::from_lengths(lengths);
     Ok(GenericListArray::try_new(item, offsets, values, nulls).map(|array| Arc::new(array) as ArrayRef))
@@ -116,7 +126,6 @@ fn corrupt(field: &Field, reason: &str) -> FormatError {
 mod tests {
     use super::*;
     use arrow_array::{Int32Array, ListArray, StringArray};
-    use arrow_buffer::NullBuffer;
     use arrow_schema::Field as ArrowField;
 
     fn schema(fields: Vec<ArrowField>) -> Schema {
@@ -165,9 +174,22 @@ mod tests {
     fn what_must_not_be_null_is_an_error() {
         let all = schema(vec![pair(false)]);
         let left = all.project_ids(|id| id == 1);
-        let a: ArrayRef = Arc::new(Int32Array::from(vec![1]));
-        let lefts = [structs(&left.fields[0], a, None)];
-        assert!(assemble(&all, &[(&left, &lefts)], 1).unwrap_err().to_string().contains("\"b\""));
+        let a: ArrayRef = Arc::new(Int32Array::from(vec![1, 2]));
+        let cases = [
+            (None, false),
+            (Some(vec![true, true]), false),
+            (Some(vec![false, true]), false),
+            // Nothing is missing where all structs are null.
+            (Some(vec![false, false]), true),
+        ];
+        for (valid, fine) in cases {
+            let nulls = valid.clone().map(NullBuffer::from);
+            let lefts = [structs(&left.fields[0], a.clone(), nulls)];
+            match assemble(&all, &[(&left, &lefts)], 2) {
+                Ok(both) => assert!(fine && both[0].null_count() == 2, "{valid:?}"),
+                Err(error) => assert!(!fine && error.to_string().contains("\"b\""), "{valid:?}: {error}"),
+            }
+        }
     }
 
     #[test]
