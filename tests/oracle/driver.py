@@ -1,15 +1,18 @@
 """Does jobs with the reference implementation.
 
     driver.py JOBS.json RESULTS.json
+    driver.py
 
 JOBS.json holds a list of objects. Each has "do", the name of a function below without the leading "do_", and its
 arguments. RESULTS.json gets a list as long, of {"ok": value} or {"error": text}. One process does many jobs, since
 starting it takes most of a second. Arrow data goes both ways as IPC streams in files: a stream may change its
-dictionaries between batches, a file may not.
+dictionaries between batches, a file may not. Without arguments each line of the standard input is a job, and each line
+of the standard output its result.
 """
 
 import datetime
 import json
+import os
 import sys
 
 import lance
@@ -33,6 +36,13 @@ def store(data, path):
     with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, data.schema) as writer:
         writer.write_table(data)
     return data.num_rows
+
+
+def opened(path, branch=None, version=None):
+    """A version of a table or of a branch; the latest if none is said."""
+    if branch is None:
+        return lance.dataset(path, version=version)
+    return lance.dataset(path).checkout_version((branch, version))
 
 
 def do_write_file(arrow, to, version, **options):
@@ -69,6 +79,30 @@ def do_write_table(arrow, to, version=None, mode="create", **options):
     schema, batches = load(arrow)
     reader = pa.RecordBatchReader.from_batches(schema, batches)
     return lance.write_dataset(reader, to, mode=mode, data_storage_version=version, **options).version
+
+
+def do_write_to(path, arrow, mode, branch=None, **options):
+    """Appends to or overwrites a table or a branch; its version."""
+    schema, batches = load(arrow)
+    reader = pa.RecordBatchReader.from_batches(schema, batches)
+    return lance.write_dataset(reader, opened(path, branch), mode=mode, **options).version
+
+
+def do_look(path, whole, taken, filtered, rows, where, branch=None, version=None, lineage=False):
+    """All rows of a version, some by position, and those that pass a filter; and what else is to be known of it."""
+    table = opened(path, branch, version)
+    columns = [field.name for field in table.schema]
+    if lineage:
+        columns += ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
+    store(table.to_table(columns=columns), whole)
+    store(table.take(rows), taken)
+    store(table.to_table(filter=where), filtered)
+    return {
+        "version": table.version,
+        "counts": [table.count_rows(), table.count_rows(where)],
+        "config": table.config(),
+        "versions": [version["version"] for version in table.versions()],
+    }
 
 
 def do_read_table(path, to, rows=None, columns=None, version=None, with_row_id=False, where=None):
@@ -108,23 +142,23 @@ def do_describe_table(path):
     }
 
 
-def do_delete(path, predicate, version=None):
+def do_delete(path, predicate, version=None, branch=None):
     """Deletes rows; `version` is that of a handle that does not know what came after."""
-    table = lance.dataset(path, version=version)
+    table = opened(path, branch, version)
     table.delete(predicate)
     return table.version
 
 
-def do_update(path, updates, where=None):
-    table = lance.dataset(path)
+def do_update(path, updates, where=None, branch=None):
+    table = opened(path, branch)
     table.update(updates, where=where)
     return table.version
 
 
-def do_merge_insert(path, arrow, on, update=True, insert=True, delete=None):
+def do_merge_insert(path, arrow, on, update=True, insert=True, delete=None, branch=None):
     """Replaces the rows that are there already, and adds the others. `update` and `delete` may be conditions."""
     schema, batches = load(arrow)
-    merge = lance.dataset(path).merge_insert(on)
+    merge = opened(path, branch).merge_insert(on)
     if update:
         merge.when_matched_update_all(update if isinstance(update, str) else None)
     if insert:
@@ -132,7 +166,7 @@ def do_merge_insert(path, arrow, on, update=True, insert=True, delete=None):
     if delete:
         merge.when_not_matched_by_source_delete(delete if isinstance(delete, str) else None)
     merge.execute(pa.Table.from_batches(batches, schema))
-    return lance.dataset(path).version
+    return opened(path, branch).version
 
 
 def do_create_index(path, column, kind="BTREE"):
@@ -161,37 +195,63 @@ def do_optimize_index(path):
     return lance.dataset(path).version
 
 
-def do_clean_up(path, keep, **options):
+def do_clean_up(path, keep, branch=None, **options):
     """Keeps some of the newest versions; the versions that are left."""
-    table = lance.dataset(path)
+    table = opened(path, branch)
     table.cleanup_old_versions(retain_versions=keep, **options)
-    return [version["version"] for version in lance.dataset(path).versions()]
+    return [version["version"] for version in opened(path, branch).versions()]
 
 
-def do_branch(path, name, version):
-    lance.dataset(path).create_branch(name, version)
-    return name
+def do_restore(path, version, branch=None):
+    opened(path, branch, version).restore()
+    return opened(path, branch).version
 
 
-def do_restore(path, version):
-    lance.dataset(path, version=version).restore()
-    return lance.dataset(path).version
+def do_update_config(path, values, branch=None):
+    """Sets values, or removes those that are null."""
+    table = opened(path, branch)
+    table.update_config(values)
+    return table.version
 
 
-def do_compact(path, **options):
-    table = lance.dataset(path)
+def do_compact(path, branch=None, **options):
+    table = opened(path, branch)
     table.optimize.compact_files(**options)
     return table.version
 
 
-def do_add_columns(path, expressions):
-    table = lance.dataset(path)
+def do_add_columns(path, expressions, branch=None):
+    table = opened(path, branch)
     table.add_columns(expressions)
     return table.version
 
 
-def do_drop_columns(path, columns):
-    table = lance.dataset(path)
+def do_add_columns_like(path, arrow, branch=None):
+    """Adds the columns of a stream, all null."""
+    table = opened(path, branch)
+    table.add_columns(load(arrow)[0])
+    return table.version
+
+
+def do_add_aligned(path, arrow, cut, branch=None):
+    """Adds the columns of a stream, a row to a row, in batches of `cut` rows."""
+    table = opened(path, branch)
+    schema, batches = load(arrow)
+    rows = pa.Table.from_batches(batches, schema)
+    table.add_columns(pa.RecordBatchReader.from_batches(schema, rows.to_batches(max_chunksize=cut)))
+    return table.version
+
+
+def do_join_columns(path, arrow, on, branch=None):
+    """Adds the columns of a stream by a key."""
+    table = opened(path, branch)
+    schema, batches = load(arrow)
+    table.merge(pa.Table.from_batches(batches, schema), on)
+    return table.version
+
+
+def do_drop_columns(path, columns, branch=None):
+    table = opened(path, branch)
     table.drop_columns(columns)
     return table.version
 
@@ -203,9 +263,9 @@ def do_add_null_columns(path, types):
     return table.version
 
 
-def do_alter_columns(path, alterations):
+def do_alter_columns(path, alterations, branch=None):
     """Each may have a "data_type", the name of an Arrow type."""
-    table = lance.dataset(path)
+    table = opened(path, branch)
     for alteration in alterations:
         if "data_type" in alteration:
             alteration["data_type"] = pa.type_for_alias(alteration["data_type"])
@@ -308,9 +368,9 @@ def do_version_at(path, seconds):
     return lance.dataset(path, asof=moment).version
 
 
-def do_migrate(path):
+def do_migrate(path, version=2):
     # The latest version of a table with both kinds of names cannot be opened, but one of which the number is known.
-    lance.dataset(path, version=2).migrate_manifest_paths_v2()
+    lance.dataset(path, version=version).migrate_manifest_paths_v2()
 
 
 def do_encode_rows(schema, rows):
@@ -333,7 +393,17 @@ def attempt(job):
         return {"error": f"{name}: {type(error).__name__}: {str(error)[:2000]}"}
 
 
+def serve():
+    # Whatever else is printed must not come between the results.
+    with os.fdopen(os.dup(1), "w") as results:
+        os.dup2(2, 1)
+        for line in sys.stdin:
+            print(json.dumps(attempt(json.loads(line))), file=results, flush=True)
+
+
 def main():
+    if len(sys.argv) == 1:
+        return serve()
     jobs, results = sys.argv[1:]
     with open(jobs) as file:
         done = [attempt(job) for job in json.load(file)]

@@ -15,6 +15,7 @@ pub mod fixture;
 pub mod fuzzing;
 pub mod legacy;
 pub mod manifest;
+pub mod model;
 pub mod nested;
 pub mod oracle;
 pub mod ours;

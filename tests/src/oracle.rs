@@ -1,7 +1,8 @@
-//! The reference implementation, as a Python process that does a list of jobs.
+//! The reference implementation, as a Python process that does a list of jobs, or one after another.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
 
@@ -39,18 +40,58 @@ impl Oracle {
         assert!(output.status.success(), "the driver failed: {complaint}");
         let answers: Vec<Value> = serde_json::from_slice(&std::fs::read(&answered).unwrap()).unwrap();
         assert_eq!(answers.len(), jobs.len());
-        answers
-            .into_iter()
-            .map(|mut answer| match answer.get("error") {
-                Some(error) => Err(error.as_str().unwrap_or_default().to_string()),
-                None => Ok(answer["ok"].take()),
-            })
-            .collect()
+        answers.into_iter().map(answer).collect()
+    }
+
+    /// Starts a process that is asked one job after another. What it complains about goes to where ours does.
+    pub fn session(&self) -> Session {
+        let mut process = Command::new(&self.python)
+            .arg(crate::package().join("oracle/driver.py"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let answers = BufReader::new(process.stdout.take().unwrap());
+        Session { process, answers }
     }
 
     /// Does one job, which must not fail.
     pub fn one(&self, job: Value) -> Value {
         let result = self.run(std::slice::from_ref(&job)).remove(0);
         result.unwrap_or_else(|error| panic!("{job}: {error}"))
+    }
+}
+
+/// A process of the reference that does jobs one after another.
+#[derive(Debug)]
+pub struct Session {
+    process: Child,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Session {
+    /// Does one job, as [`Oracle::run`] does.
+    pub fn ask(&mut self, job: &Value) -> Result<Value, String> {
+        let mut asked = self.process.stdin.as_ref().unwrap();
+        writeln!(asked, "{job}").unwrap();
+        let mut line = String::new();
+        self.answers.read_line(&mut line).unwrap();
+        assert!(!line.is_empty(), "the driver ended at {job}");
+        answer(serde_json::from_str(&line).unwrap())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // It ends when there are no more jobs.
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+fn answer(mut answer: Value) -> Result<Value, String> {
+    match answer.get("error") {
+        Some(error) => Err(error.as_str().unwrap_or_default().to_string()),
+        None => Ok(answer["ok"].take()),
     }
 }
