@@ -19,6 +19,7 @@ import lance
 import pyarrow as pa
 from lance.file import LanceFileReader, LanceFileWriter
 
+import changes
 import indices
 import rows as row_format
 
@@ -371,6 +372,11 @@ def do_version_at(path, seconds):
 def do_migrate(path, version=2):
     # The latest version of a table with both kinds of names cannot be opened, but one of which the number is known.
     lance.dataset(path, version=version).migrate_manifest_paths_v2()
+
+
+def do_change(path, name, version=None, retries=10):
+    """One of the changes in changes.py, from a handle on `version`; the version after it."""
+    return changes.change(path, name, version, retries)
 
 
 def do_encode_rows(schema, rows):

@@ -4,6 +4,7 @@
 
 pub mod any_row;
 pub mod bombs;
+pub mod conflicts;
 pub mod corpus;
 pub mod costs;
 pub mod coverage;

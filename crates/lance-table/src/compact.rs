@@ -184,6 +184,8 @@ impl Table {
         for round in 0..=options.commit.retries {
             let plan = done.table.plan_compaction(options)?;
             if plan.tasks().is_empty() {
+                // What others did to the rows that were left out is all that there was to do.
+                done.conflicting.clear();
                 break;
             }
             let next = self.round(&done.table, &plan, options, watch).await?;

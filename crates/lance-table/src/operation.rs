@@ -123,14 +123,22 @@ impl Operation {
             Self::Update(update) => &mut update.fragments,
             _ => return Ok(()),
         };
-        let Stored::Project(project) = other else { return Ok(()) };
-        let left = project.schema.iter().map(|field| field.id).collect::<BTreeSet<_>>();
+        let (schema, cast) = match other {
+            Stored::Project(project) => (&project.schema, false),
+            // A column with another type has another field; what is new here has values of the old one.
+            Stored::Merge(merge) => (&merge.schema, true),
+            _ => return Ok(()),
+        };
+        let left = schema.iter().map(|field| field.id).collect::<BTreeSet<_>>();
+        let is_gone = |field: &i32| *field >= 0 && !left.contains(field);
         for file in fragments.iter_mut().flat_map(|fragment| &mut fragment.files) {
+            if cast && file.fields.iter().any(is_gone) {
+                return Err("columns were given other types");
+            }
             if !file.fields.iter().any(|field| left.contains(field)) {
                 return Err("all columns of the new rows were dropped");
             }
-            let gone = file.fields.iter_mut().filter(|field| **field >= 0 && !left.contains(field));
-            gone.for_each(|field| *field = REPLACED);
+            file.fields.iter_mut().filter(|field| is_gone(field)).for_each(|field| *field = REPLACED);
         }
         Ok(())
     }

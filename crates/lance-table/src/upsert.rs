@@ -134,7 +134,7 @@ impl Table {
         options: &WriteOptions,
     ) -> Result<Upserted> {
         let (target, options) = self.replacement(options, "upserting into")?;
-        source.check(self)?;
+        source.check(self).await?;
         let plan = Plan::new(self, source, upsert)?;
         let mut new = Replacement::new(self, &target, &options);
         if let Err(error) = plan.run(&mut new).await {

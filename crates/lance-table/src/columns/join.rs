@@ -80,7 +80,16 @@ impl Partners {
     /// What finds the partners of the rows of `table` by its column `key`.
     pub(super) fn join(self: &Arc<Self>, table: &Table, key: &str) -> Result<Function> {
         if key_type(table.schema(), key)? != self.key_type {
-            return Err(TableError::invalid(format!("another writer changed the type of the key {key:?}")));
+            let reason = format!("the type of the key {key:?} was changed");
+            // Only columns that are added give one another type.
+            return Err(TableError::Conflict {
+                location: table.store().location(""),
+                version: table.version(),
+                ours: "add columns",
+                theirs: "add columns",
+                reason,
+                retryable: true,
+            });
         }
         let partners = Arc::clone(self);
         let trace = table.schema().trace(key)?;

@@ -1,10 +1,12 @@
 use std::future::ready;
 use std::time::Instant;
 
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, TryStreamExt};
 
-use super::CommitOptions;
+use super::{CommitOptions, transactions};
+use crate::operation;
+use crate::proto::transaction::Operation as Stored;
 use crate::{Result, Table, TableError};
 
 /// Does `work` from `table`, and again from the latest version for as long as what others commit meanwhile makes that
@@ -41,4 +43,34 @@ pub(crate) async fn again_while<'a, T>(
         }
     }
     work(table).await
+}
+
+/// The error of `ours`, which was begun on version `since` and cannot be worked out again from `table`, since columns were
+/// changed: `reason` says which.
+pub(crate) async fn columns_changed(
+    table: &Table,
+    since: u64,
+    ours: &'static str,
+    reason: String,
+) -> TableError {
+    let changed = async {
+        let (mut version, mut last) = (since, (table.version(), operation::name(None)));
+        let mut others = transactions(table.store(), since, &table.shared.found);
+        while let Some(other) = others.try_next().await? {
+            version = version.saturating_add(1);
+            if let Some(other @ (Stored::Merge(_) | Stored::Project(_))) =
+                other.and_then(|other| other.operation)
+            {
+                last = (version, operation::name(Some(&other)));
+            }
+        }
+        Ok(last)
+    };
+    match changed.await {
+        Ok((version, theirs)) => {
+            let location = table.store().location("");
+            TableError::Conflict { location, version, ours, theirs, reason, retryable: true }
+        }
+        Err(error) => error,
+    }
 }

@@ -298,8 +298,17 @@ fn columns_that_were_dropped_are_dropped_from_new_rows() {
     );
     assert!(operation.follow(&dropped(&[7])).is_err());
     let mut update =
-        Operation::Update(Update { rows: deleted(0, &[0]), fragments: vec![two], inserts: false });
+        Operation::Update(Update { rows: deleted(0, &[0]), fragments: vec![two.clone()], inserts: false });
     assert!(update.follow(&dropped(&[1])).is_err());
+    // A column that was cast has another field, in which nobody would find the values of this one.
+    let merged = |ids: &[i32]| {
+        let schema = ids.iter().map(|id| field(*id)).collect();
+        Stored::Merge(op::Merge { schema, preserves_nullability: true, ..Default::default() })
+    };
+    let mut operation = append(vec![two.clone()]);
+    operation.follow(&merged(&[0, 3, 4])).unwrap();
+    assert!(operation.follow(&merged(&[0, 4])).is_err());
+    assert_eq!(operation, append(vec![two]));
 }
 
 /// Fragments whose manifests leave the count of rows out.

@@ -12,6 +12,7 @@ use arrow_select::interleave::interleave;
 use futures::TryStreamExt;
 use lance_file::{Batches, Field, Schema};
 
+use crate::commit::columns_changed;
 use crate::key::{Key, write_key};
 use crate::update::{fitting, refuse_nulls};
 use crate::write::match_append;
@@ -22,6 +23,8 @@ type Place = (usize, usize);
 
 /// The rows that are compared with those of a table, all in memory.
 pub(super) struct Source {
+    /// Of the table from which it was made.
+    version: u64,
     /// Columns of the table, in its order.
     fields: Vec<Field>,
     key: Key,
@@ -58,7 +61,8 @@ impl Source {
         }
         let schema = Schema { fields: fields.clone(), metadata: table.schema().metadata.clone() }.to_arrow();
         let (schema, on) = (Arc::new(schema), on.to_vec());
-        let mut source = Self { fields, key, on, schema, batches: vec![], rows: HashMap::new() };
+        let version = table.version();
+        let mut source = Self { version, fields, key, on, schema, batches: vec![], rows: HashMap::new() };
         while let Some(batch) = stream.try_next().await? {
             if batch.num_rows() > 0 {
                 source.add(&batch)?;
@@ -104,13 +108,21 @@ impl Source {
         Ok(())
     }
 
-    /// An error if others changed `table` so that this does not go with it any more.
-    pub(super) fn check(&self, table: &Table) -> Result<()> {
-        let same = self.fields.iter().all(|field| table.schema().fields.contains(field));
-        match same && Key::of(table.schema(), &self.on)? == self.key {
-            true => Ok(()),
-            false => Err(TableError::invalid("another writer changed columns that the source has")),
+    /// Sees that the source goes with `table`, which others may have changed since. That is so if its columns have the same
+    /// names, types and ids.
+    pub(super) async fn check(&self, table: &Table) -> Result<()> {
+        for (at, field) in self.fields.iter().enumerate() {
+            let own = table.schema().fields.iter().find(|own| own.id == field.id && own.name == field.name);
+            let Some(own) = own.filter(|own| own.data_type() == field.data_type()) else {
+                let reason = format!("column {:?}, which the source has, was changed", field.name);
+                return Err(columns_changed(table, self.version, "update", reason).await);
+            };
+            if field.nullable && !own.nullable {
+                let mut columns = self.batches.iter().filter_map(|batch| batch.columns().get(at));
+                columns.try_for_each(|column| refuse_nulls(column, None, &field.name))?;
+            }
         }
+        Ok(())
     }
 
     /// The names of the top-level columns that the key is in.
