@@ -1,3 +1,4 @@
+use std::num::NonZeroUsize;
 use std::time::SystemTime;
 
 use arrow_array::RecordBatch;
@@ -262,6 +263,30 @@ impl DatasetBuilder {
     /// ```
     pub const fn decode_budget(mut self, budget: DecodeBudget) -> Self {
         self.options.budget = budget;
+        self
+    }
+
+    /// Says how many local files stay open for reading; 256 if nothing is said. A file that is not among those that were read
+    /// last is opened again when it is read, which takes a few microseconds.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use std::num::NonZeroUsize;
+    ///
+    /// use demilance::arrow::record_batch;
+    /// use demilance::{Dataset, WriteOptions};
+    ///
+    /// # let dir = tempfile::tempdir()?;
+    /// # let path = dir.path().join("robot.lance");
+    /// # let path = path.to_str().ok_or("path")?;
+    /// let options = WriteOptions { max_rows_per_fragment: 1, ..Default::default() };
+    /// Dataset::write(path, vec![record_batch!(("id", Int32, [1, 2, 3]))?], options).await?;
+    /// let table = Dataset::builder(path).open_files(NonZeroUsize::MIN).load().await?;
+    /// assert_eq!(table.take(&[2, 0, 1]).await?, record_batch!(("id", Int32, [3, 1, 2]))?);
+    /// # Ok(()) }
+    /// ```
+    pub const fn open_files(mut self, files: NonZeroUsize) -> Self {
+        self.options.open_files = files;
         self
     }
 

@@ -39,7 +39,7 @@ impl DirectFile {
     /// Opens the file at `path`. [`IoError::Unsupported`] if the file system refuses direct I/O, and on
     /// systems other than Linux.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, IoError> {
-        let inner = Arc::new(Opened::open(path.as_ref(), open_direct).await?);
+        let inner = Arc::new(Opened::open(path.as_ref(), None, open_direct).await?);
         if inner.size > 0 {
             // Some file systems open such files and refuse to read them.
             let probed = Arc::clone(&inner);
@@ -96,9 +96,9 @@ impl Opened {
         let len = addressable(count.saturating_mul(BLOCK), &self.path)?;
         let mut memory = vec![0_u8; len + block - 1];
         let start = memory.as_ptr().align_offset(block).min(block - 1);
-        let mut read = 0;
+        let (file, mut read) = (self.file()?, 0);
         while let Some(rest) = memory.get_mut(start + read..start + len).filter(|rest| !rest.is_empty()) {
-            match read_at(&self.file, rest, first * BLOCK + read as u64) {
+            match read_at(&file, rest, first * BLOCK + read as u64) {
                 Ok(0) => break,
                 Ok(more) => read += more,
                 Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,

@@ -39,6 +39,7 @@ mod local;
 mod memory;
 #[cfg(feature = "object-store")]
 mod object;
+mod open_files;
 mod opened;
 mod read;
 mod store;

@@ -12,6 +12,7 @@ use lance_footer::{Answer, Ask, Extent, Gather};
 use crate::coalesce::{LOCAL_GAP, MAX_RUN, coalesce};
 use crate::error::Result;
 use crate::gather::{filled, hand_out, slab};
+use crate::open_files::OpenFiles;
 use crate::opened::Opened;
 use crate::read::{check_inside, hop};
 use crate::{IoError, ReadAt, ReadBlocking};
@@ -33,8 +34,13 @@ pub struct LocalFile {
 impl LocalFile {
     /// Opens the file at `path`.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        Self::open_among(path.as_ref(), None).await
+    }
+
+    /// The same as one of some open `files`, if there is a bound for these.
+    pub(crate) async fn open_among(path: &Path, files: Option<OpenFiles>) -> Result<Self> {
         let open = |path: &Path, name: &str| File::open(path).map_err(|error| IoError::from_io(name, error));
-        Ok(Self { inner: Arc::new(Opened::open(path.as_ref(), open).await?) })
+        Ok(Self { inner: Arc::new(Opened::open(path, files, open).await?) })
     }
 }
 
@@ -60,35 +66,43 @@ impl ReadAt for LocalFile {
 impl ReadBlocking for Opened {
     fn read_blocking(&self, asks: &[Ask]) -> Result<Vec<Answer>, IoError> {
         check_inside(asks, self.size, &self.path)?;
-        let mut slices = self.read_slices(asks)?.into_iter();
+        let file = Reading { file: &*self.file()?, path: &self.path, size: self.size };
+        let mut slices = file.slices(asks)?.into_iter();
         let mut answers = Vec::with_capacity(asks.len());
         for ask in asks {
             answers.push(match ask.gather {
                 Gather::Slices => Answer::Slices(slices.by_ref().take(ask.extents.len()).collect()),
-                Gather::Packed => Answer::Packed(self.read_packed(ask)?),
+                Gather::Packed => Answer::Packed(file.packed(ask)?),
             });
         }
         Ok(answers)
     }
 }
 
-impl Opened {
+/// A file while it is read.
+struct Reading<'a> {
+    file: &'a File,
+    path: &'a str,
+    size: u64,
+}
+
+impl Reading<'_> {
     /// The extents of all asks for slices, which are coalesced together.
-    fn read_slices(&self, asks: &[Ask]) -> Result<Vec<bytes::Bytes>> {
+    fn slices(&self, asks: &[Ask]) -> Result<Vec<bytes::Bytes>> {
         let asks = asks.iter().filter(|ask| ask.gather == Gather::Slices);
         let extents: Vec<Extent> = asks.flat_map(|ask| &ask.extents).copied().collect();
         let mut slices = vec![bytes::Bytes::new(); extents.len()];
         for run in coalesce(&extents, LOCAL_GAP, MAX_RUN) {
             let (offset, len) = (run.extent.offset(), run.extent.len());
-            let owner = filled(offset, len, &self.path, |memory| self.read_into(memory, offset))?;
-            hand_out(&extents, &run, &owner, &[], &mut slices, &self.path)?;
+            let owner = filled(offset, len, self.path, |memory| self.read_into(memory, offset))?;
+            hand_out(&extents, &run, &owner, &[], &mut slices, self.path)?;
         }
         Ok(slices)
     }
 
     /// Each extent read into its place in one slab.
-    fn read_packed(&self, ask: &Ask) -> Result<BytesMut> {
-        let mut slab = slab(ask.bytes(), &self.path)?;
+    fn packed(&self, ask: &Ask) -> Result<BytesMut> {
+        let mut slab = slab(ask.bytes(), self.path)?;
         let mut places: Vec<(Extent, &mut [u8])> = vec![];
         let mut rest: &mut [u8] = &mut slab;
         for extent in joined(&ask.extents) {
@@ -122,14 +136,14 @@ impl Opened {
                 let Some((extent, place)) = places.get_mut(member) else { continue };
                 let start = usize::try_from(extent.offset() - run.extent.offset()).unwrap_or(usize::MAX);
                 let bytes = scratch.get(start..).and_then(|bytes| bytes.get(..place.len()));
-                place.copy_from_slice(bytes.ok_or_else(|| IoError::outside(&self.path, *extent, self.size))?);
+                place.copy_from_slice(bytes.ok_or_else(|| IoError::outside(self.path, *extent, self.size))?);
             }
         }
         Ok(())
     }
 
     fn read_into(&self, memory: &mut [u8], offset: u64) -> Result<()> {
-        read_exact_at(&self.file, memory, offset).map_err(|error| IoError::from_io(&self.path, error))
+        read_exact_at(self.file, memory, offset).map_err(|error| IoError::from_io(self.path, error))
     }
 }
 

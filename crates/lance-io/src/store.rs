@@ -8,6 +8,7 @@ mod memory;
 mod object;
 mod url;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -17,6 +18,7 @@ use bytes::Bytes;
 #[cfg(feature = "object-store")]
 use crate::ObjectFile;
 use crate::error::Result;
+use crate::open_files::OpenFiles;
 use crate::writer::{AlignedWriter, Sink};
 use crate::{Alignment, Counting, Counts, IoError, LocalFile, MemoryFile, ReadAt};
 #[cfg(feature = "failpoints")]
@@ -50,6 +52,8 @@ pub struct Store {
     counts: Option<Counts>,
     /// Whether a local write waits for the disk.
     durable: bool,
+    /// The local files that are open, if there is a bound for them.
+    open_files: Option<OpenFiles>,
     #[cfg(feature = "failpoints")]
     failpoints: Option<FailPoints>,
 }
@@ -102,6 +106,7 @@ impl Store {
             prefix: String::new(),
             counts: None,
             durable: true,
+            open_files: None,
             #[cfg(feature = "failpoints")]
             failpoints: None,
         }
@@ -137,6 +142,21 @@ impl Store {
     pub const fn durable(mut self, durable: bool) -> Self {
         self.durable = durable;
         self
+    }
+
+    /// The same root, of which at most `limit` local files are open for reading at the same time, besides those that are being
+    /// read: the one that was not read for the longest time is closed, and opened again when it is read. Clones and children
+    /// share the bound; a root that has one keeps it.
+    #[must_use]
+    pub fn with_open_files(&self, limit: NonZeroUsize) -> Self {
+        let open_files = self.open_files.clone().unwrap_or_else(|| OpenFiles::new(limit));
+        Self { open_files: Some(open_files), ..self.clone() }
+    }
+
+    /// The same root, with the bound on open files that `other` has, and shared with it.
+    #[must_use]
+    pub fn with_open_files_of(&self, other: &Self) -> Self {
+        Self { open_files: other.open_files.clone(), ..self.clone() }
     }
 
     /// The same root, with something that happens at each step of what is written through it from now on.
@@ -209,7 +229,10 @@ impl Store {
             self.count(Counts::record_head);
         }
         let source: Arc<dyn ReadAt> = match &self.root {
-            Root::Local(root) => Arc::new(LocalFile::open(local::join(root, &full)).await?),
+            Root::Local(root) => {
+                let files = self.open_files.clone();
+                Arc::new(LocalFile::open_among(&local::join(root, &full), files).await?)
+            }
             Root::Memory(files) => {
                 let bytes = files.get(&full).ok_or_else(|| self.missing(path))?;
                 Arc::new(MemoryFile::new(self.location(path), bytes))

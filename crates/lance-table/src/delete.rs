@@ -89,7 +89,7 @@ impl Table {
             let mut rows = RoaringBitmap::new();
             rows.insert_range(..u32::try_from(fragment.physical_rows()).unwrap_or(u32::MAX));
             rows.optimize();
-            all.insert(operation::Deleted { fragment: fragment.message.clone(), rows, file: None });
+            all.insert(operation::Deleted { fragment: fragment.to_proto(), rows, file: None });
         }
         all
     }
@@ -148,7 +148,7 @@ impl Table {
         let mut marked = vec![];
         for fragment in self.fragments() {
             if let Some(rows) = offsets.remove(&fragment.id()).filter(|rows| !rows.is_empty()) {
-                marked.push(self.mark(fragment.message.clone(), rows));
+                marked.push(self.mark(fragment.to_proto(), rows));
             }
         }
         if let Some(fragment) = offsets.keys().next() {

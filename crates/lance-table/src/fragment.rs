@@ -1,17 +1,17 @@
 //! Fragments: what a manifest says about a slice of rows, checked.
 
-use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use lance_footer::{FormatError, Result, Version};
 
 use crate::proto;
 
-/// A horizontal slice of a table: some data files, aligned by row, less what a deletion file lists.
+/// A horizontal slice of a table: some data files, aligned by row, less what a deletion file lists. Clones are cheap.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fragment {
     id: u32,
-    files: Vec<DataFile>,
-    pub(crate) message: proto::DataFragment,
+    files: Arc<[DataFile]>,
+    pub(crate) message: Arc<proto::DataFragment>,
 }
 
 /// A data file of a fragment.
@@ -49,16 +49,17 @@ impl Fragment {
         if deleted > message.physical_rows && message.physical_rows != 0 {
             return Err(corrupt(format!("{deleted} of its {} rows are deleted", message.physical_rows)));
         }
-        let mut files = Vec::with_capacity(message.files.len());
-        let mut fields = BTreeSet::new();
-        for file in &message.files {
-            let file = DataFile::new(file)?;
-            if let Some((field, _)) = file.columns.iter().find(|(field, _)| !fields.insert(*field)) {
-                return Err(corrupt(format!("field {field} is in two of its columns")));
-            }
-            files.push(file);
+        let files = message.files.iter().map(DataFile::new).collect::<Result<Vec<_>>>()?;
+        let fields = files.iter().flat_map(|file| &file.columns).map(|(field, _)| *field);
+        if let Some(field) = twice(fields) {
+            return Err(corrupt(format!("field {field} is in two of its columns")));
         }
-        Ok(Self { id, files, message })
+        Ok(Self { id, files: files.into(), message: Arc::new(message) })
+    }
+
+    /// As manifests have it.
+    pub(crate) fn to_proto(&self) -> proto::DataFragment {
+        proto::DataFragment::clone(&self.message)
     }
 
     /// Its id, which is never used again.
@@ -72,7 +73,7 @@ impl Fragment {
     }
 
     /// Rows with the deleted ones.
-    pub const fn physical_rows(&self) -> u64 {
+    pub fn physical_rows(&self) -> u64 {
         self.message.physical_rows
     }
 
@@ -121,6 +122,13 @@ impl DataFile {
     pub(crate) fn has(&self, field: i32) -> bool {
         self.columns.iter().any(|(stored, _)| *stored == field)
     }
+}
+
+/// A field that is there more than once. They are sorted as a rule.
+fn twice(fields: impl Iterator<Item = i32>) -> Option<i32> {
+    let mut fields = fields.collect::<Vec<_>>();
+    fields.sort_unstable();
+    fields.iter().zip(fields.iter().skip(1)).find(|(one, next)| one == next).map(|(field, _)| *field)
 }
 
 #[cfg(test)]

@@ -58,7 +58,7 @@ impl Places {
             let reason = format!("base path {id} is {:?}, which is not absolute", base.path);
             return Err(TableError::format(self.root.location(""), FormatError::corrupt("manifest", reason)));
         }
-        Ok(Some((Store::open(&base.path)?, base.is_dataset_root)))
+        Ok(Some((Store::open(&base.path)?.with_open_files_of(&self.root), base.is_dataset_root)))
     }
 }
 

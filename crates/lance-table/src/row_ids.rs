@@ -21,8 +21,10 @@ use crate::proto::{
 };
 
 mod carried;
+mod lookup;
 
 pub(crate) use carried::Carried;
+pub(crate) use lookup::{ByRowId, bounds};
 
 const SECTION: &str = "row id sequence";
 

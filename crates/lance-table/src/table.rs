@@ -1,15 +1,17 @@
 use std::fmt;
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, OnceLock};
 
 use arrow_schema::SchemaRef;
+use futures::{StreamExt, TryStreamExt, stream};
 use lance_file::{Batches, DecodeBudget, FileReader, Schema};
 use lance_footer::{FormatError, Version};
 use lance_io::Store;
-use tokio::sync::OnceCell;
 
 use crate::manifest::flags;
 use crate::manifest::latest::{self, Found};
 use crate::place::Places;
+use crate::proto::DataFragment;
 use crate::slot::Slot;
 use crate::take::IdIndex;
 use crate::write::{self, WriteOptions};
@@ -58,12 +60,14 @@ pub(crate) struct Shared {
     pub(crate) before: Vec<u64>,
     pub(crate) rows: u64,
     /// Where rows with stable ids are, once that was needed.
-    pub(crate) ids: OnceCell<Arc<IdIndex>>,
+    pub(crate) ids: OnceLock<Arc<IdIndex>>,
+    /// The ids of fragments, sorted, with the places of their slots, once that was needed.
+    pub(crate) by_id: OnceLock<Vec<(u32, usize)>>,
     pub(crate) options: OpenOptions,
 }
 
 /// How a table is opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenOptions {
     /// The version; none for the latest.
     pub version: Option<u64>,
@@ -73,6 +77,22 @@ pub struct OpenOptions {
     /// How much memory decoding may take, whatever the files say: see [`lance_file::OpenOptions::budget`]. Each data file
     /// has lookup tables of its own.
     pub budget: DecodeBudget,
+    /// How many local files stay open for reading, besides those that are being read. One that was closed is opened again
+    /// when it is read; what is known of it stays in memory. Versions that are made from this one share the bound.
+    pub open_files: NonZeroUsize,
+}
+
+/// A quarter of what systems allow a process as a rule.
+const OPEN_FILES: NonZeroUsize = match NonZeroUsize::new(256) {
+    Some(files) => files,
+    None => NonZeroUsize::MIN,
+};
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        let budget = DecodeBudget::default();
+        Self { version: None, verify_checksums: false, budget, open_files: OPEN_FILES }
+    }
 }
 
 impl Table {
@@ -129,12 +149,10 @@ impl Table {
         let message = &found.manifest.message;
         let format = |error| TableError::format(&found.location, error);
         let schema = Schema::from_proto(&message.fields, &message.schema_metadata).map_err(format)?;
-        let places = Places::new(store, message.base_paths.clone());
-        let mut fragments = Vec::with_capacity(message.fragments.len());
-        for fragment in &message.fragments {
-            let fragment = Fragment::new(fragment.clone()).map_err(format)?;
-            fragments.push(complete(fragment, &places, &schema, options).await?);
-        }
+        let places = Places::new(store.with_open_files(options.open_files), message.base_paths.clone());
+        let fragments = message.fragments.iter().map(|fragment| Fragment::new(fragment.clone()));
+        let mut fragments = fragments.collect::<Result<Vec<_>, _>>().map_err(format)?;
+        complete_all(&mut fragments, &places, &schema, options).await?;
         check_versions(&found.manifest, &fragments).map_err(format)?;
 
         let mut before = Vec::with_capacity(fragments.len());
@@ -148,9 +166,19 @@ impl Table {
         let arrow_schema = Arc::new(schema.to_arrow());
         let slots = fragments.iter().cloned();
         let slots = slots.map(|fragment| Slot::new(fragment, options)).collect();
-        let ids = OnceCell::new();
-        let shared =
-            Shared { places, found, schema, arrow_schema, fragments, slots, before, rows, ids, options };
+        let shared = Shared {
+            places,
+            found,
+            schema,
+            arrow_schema,
+            fragments,
+            slots,
+            before,
+            rows,
+            ids: OnceLock::new(),
+            by_id: OnceLock::new(),
+            options,
+        };
         Ok(Self { shared: Arc::new(shared) })
     }
 
@@ -222,31 +250,58 @@ impl fmt::Debug for Table {
 }
 
 /// Some software leaves counts out; they are then in the files.
+async fn complete_all(
+    fragments: &mut [Fragment],
+    places: &Places,
+    schema: &Schema,
+    options: OpenOptions,
+) -> Result<()> {
+    let without = fragments.iter().enumerate().filter(|(_, one)| no_rows(one) || no_deletions(one));
+    let without = without.map(|(index, fragment)| (index, fragment.clone())).collect::<Vec<_>>();
+    let completed = without.into_iter().map(|(index, fragment)| async move {
+        Ok::<_, TableError>((index, complete(fragment, places, schema, options).await?))
+    });
+    let mut completed = stream::iter(completed).buffer_unordered(CONCURRENT);
+    while let Some((index, fragment)) = completed.try_next().await? {
+        if let Some(place) = fragments.get_mut(index) {
+            *place = fragment;
+        }
+    }
+    Ok(())
+}
+
+/// Whether it does not say how many rows it has.
+fn no_rows(fragment: &Fragment) -> bool {
+    fragment.message.physical_rows == 0 && !fragment.message.files.is_empty()
+}
+
+/// Whether it does not say how many of them are deleted.
+fn no_deletions(fragment: &Fragment) -> bool {
+    fragment.message.deletion_file.as_ref().is_some_and(|file| file.num_deleted_rows == 0)
+}
+
 async fn complete(
-    fragment: Fragment,
+    mut fragment: Fragment,
     places: &Places,
     schema: &Schema,
     options: OpenOptions,
 ) -> Result<Fragment> {
-    let mut message = fragment.message.clone();
-    let no_rows = message.physical_rows == 0 && !message.files.is_empty();
-    let no_deletions = message.deletion_file.as_ref().is_some_and(|file| file.num_deleted_rows == 0);
-    if !no_rows && !no_deletions {
-        return Ok(fragment);
+    let changed = |message| {
+        Fragment::new(message).map_err(|error| TableError::format(places.root().location(""), error))
+    };
+    if no_rows(&fragment) {
+        let physical_rows = Slot::new(fragment.clone(), options).reader(places, schema, 0).await?.rows();
+        fragment = changed(DataFragment { physical_rows, ..fragment.to_proto() })?;
     }
-    let format = |error| TableError::format(places.root().location(""), error);
-    if no_rows {
-        message.physical_rows = Slot::new(fragment, options).reader(places, schema, 0).await?.rows();
+    if no_deletions(&fragment) {
+        let live = Slot::new(fragment.clone(), options).live(places).await?.rows().len();
+        let mut message = fragment.to_proto();
+        if let Some(file) = &mut message.deletion_file {
+            file.num_deleted_rows = message.physical_rows.saturating_sub(live);
+        }
+        fragment = changed(message)?;
     }
-    let fragment = Fragment::new(message.clone()).map_err(format)?;
-    if !no_deletions {
-        return Ok(fragment);
-    }
-    let live = Slot::new(fragment, options).live(places).await?.rows().len();
-    if let Some(file) = &mut message.deletion_file {
-        file.num_deleted_rows = message.physical_rows.saturating_sub(live);
-    }
-    Fragment::new(message).map_err(format)
+    Ok(fragment)
 }
 
 /// Files of other versions than the table's need a flag.

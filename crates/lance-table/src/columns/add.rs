@@ -17,7 +17,7 @@ use super::{ColumnOptions, NewColumns};
 use crate::commit::{again, again_while, commit};
 use crate::operation::{Merge, Operation, keep_used};
 use crate::proto::DataFragment;
-use crate::{Result, Table};
+use crate::{Fragment, Result, Table};
 
 impl Table {
     /// Adds columns. Each fragment gets one data file that has only these; all other files stay as they are, and of them
@@ -143,7 +143,7 @@ async fn add_null(table: &Table, schema: &SchemaRef, options: &ColumnOptions) ->
     table.shared.found.check_writable()?;
     let additions = Additions::plan(table, schema)?;
     additions.refuse_required()?;
-    let fragments = table.fragments().iter().map(|fragment| fragment.message.clone()).collect();
+    let fragments = table.fragments().iter().map(Fragment::to_proto).collect();
     let next =
         Next { draft: &additions.draft, fragments, written: BTreeSet::new(), preserves_nullability: true };
     next.commit(table, options).await

@@ -90,7 +90,7 @@ impl<'a> Target<'a> {
         let shared = &self.table.shared;
         let (mut fragments, mut written) = (Vec::with_capacity(shared.slots.len()), BTreeSet::new());
         for (slot, before) in shared.slots.iter().zip(&shared.before) {
-            let mut fragment = slot.fragment().message.clone();
+            let mut fragment = slot.fragment().to_proto();
             if fragment.physical_rows > 0 {
                 let origin = self.origin(slot, maker.reads()).await?;
                 let file = match kept.find(fragment.id, &origin) {

@@ -226,7 +226,7 @@ async fn prepare(table: &Table, groups: &[CompactedGroup]) -> Result<Vec<Group>>
             }
             carried.give(&mut fragments);
         }
-        let old = old.into_iter().map(|fragment| fragment.message).collect();
+        let old = old.iter().map(Fragment::to_proto).collect();
         prepared.push(Group { old, new: fragments });
     }
     Ok(prepared)

@@ -19,6 +19,7 @@ use crate::proto::deletion_file::DeletionFileType;
 use crate::proto::{self, BasePath, DataFile, DeletionFile};
 use crate::{ScanOptions, WriteMode};
 
+mod many;
 mod rows;
 
 const APPEND: WriteMode = WriteMode::Append;

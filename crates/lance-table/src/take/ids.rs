@@ -1,25 +1,26 @@
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow_array::RecordBatch;
 use futures::{StreamExt, TryStreamExt, stream};
 
+use crate::row_ids::{self, ByRowId};
+use crate::slot::Slot;
 use crate::table::{CONCURRENT, Shared};
 use crate::{Result, Table, TableError};
 
-/// Where rows with stable ids are: runs of ids, sorted and disjoint.
+/// In which fragments rows with stable ids may be: known from the manifest alone.
 #[derive(Debug)]
 pub(crate) struct IdIndex {
-    runs: Vec<Run>,
+    /// In the order of the manifest.
+    fragments: Vec<Bounds>,
 }
 
-/// The rows from `row` on, counted in scan order without those that were deleted, have the ids from `start` to before
-/// `end`.
 #[derive(Debug)]
-struct Run {
-    start: u64,
-    end: u64,
-    row: u64,
+struct Bounds {
+    /// From the smallest id to the largest; none if there is none.
+    ids: Option<(u64, u64)>,
+    /// Where each of them is, once that was needed.
+    offsets: OnceLock<Arc<ByRowId>>,
 }
 
 impl Table {
@@ -28,6 +29,8 @@ impl Table {
     ///
     /// In a table without stable row ids these are addresses, which change when rows are updated or compacted; one that
     /// no row of this version can have had is an error.
+    ///
+    /// Only fragments that have some of these rows are read, and deletion files of those that had them before.
     pub async fn take_ids(
         &self,
         ids: &[u64],
@@ -35,60 +38,97 @@ impl Table {
         with_row_id: bool,
     ) -> Result<RecordBatch> {
         let rows = match self.manifest().has_stable_row_ids() {
-            true => {
-                let index = self.shared.id_index().await?;
-                ids.iter().filter_map(|id| index.row(*id)).collect::<Vec<_>>()
-            }
+            true => self.shared.rows_with(ids).await?,
             false => self.shared.rows_at(ids).await?,
         };
         self.take(&rows, columns, with_row_id).await
     }
 }
 
-impl IdIndex {
-    fn row(&self, id: u64) -> Option<u64> {
-        let after = self.runs.partition_point(|run| run.start <= id);
-        let run = self.runs.get(after.checked_sub(1)?)?;
-        (id < run.end).then(|| run.row + (id - run.start))
-    }
-}
-
 impl Shared {
-    /// Made when it is first needed. It reads all deletion files.
-    async fn id_index(&self) -> Result<Arc<IdIndex>> {
-        self.ids.get_or_try_init(|| self.make_id_index()).await.cloned()
+    /// The rows with these stable ids, without those that are not there.
+    async fn rows_with(&self, ids: &[u64]) -> Result<Vec<u64>> {
+        let index = self.id_index()?;
+        let mut sorted = ids.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        let fragments = self.slots.iter().zip(&self.before).zip(&index.fragments);
+        let hits = fragments.filter_map(|((slot, before), bounds)| {
+            let (first, last) = bounds.ids?;
+            let from = sorted.partition_point(|id| *id < first);
+            let to = sorted.partition_point(|id| *id <= last);
+            let ids = sorted.get(from..to).filter(|ids| !ids.is_empty())?;
+            Some(self.live_rows(slot, *before, bounds, ids))
+        });
+        let mut found = stream::iter(hits).buffered(CONCURRENT).try_concat().await?;
+        found.sort_by_key(|(id, _)| *id);
+        let row = |id: &u64| {
+            let place = found.partition_point(|(found, _)| found < id);
+            found.get(place).filter(|(found, _)| found == id).map(|(_, row)| *row)
+        };
+        Ok(ids.iter().filter_map(row).collect())
     }
 
-    async fn make_id_index(&self) -> Result<Arc<IdIndex>> {
-        let slots = self.slots.iter().zip(&self.before).map(|(slot, before)| async move {
-            let live = slot.live(&self.places).await?;
-            let mut row = *before;
-            let ranges = slot.row_ids(&self.places)?.ranges(live.rows());
-            let runs = ranges.into_iter().map(|ids| {
-                let run = Run { start: ids.start, end: ids.end, row };
-                row = row.saturating_add(ids.end - ids.start);
-                run
-            });
-            Ok::<_, TableError>(runs.collect::<Vec<_>>())
+    /// Those of `ids` that live in the fragment of `slot`, with the rows that they are. A row that was updated has its id in
+    /// the fragment that it was in before, too, but is deleted there.
+    async fn live_rows(
+        &self,
+        slot: &Slot,
+        before: u64,
+        bounds: &Bounds,
+        ids: &[u64],
+    ) -> Result<Vec<(u64, u64)>> {
+        let offsets = match bounds.offsets.get() {
+            Some(offsets) => Arc::clone(offsets),
+            None => {
+                let rows = slot.fragment().physical_rows();
+                let offsets = Arc::new(ByRowId::new(&*slot.row_ids(&self.places)?, rows));
+                Arc::clone(bounds.offsets.get_or_init(|| offsets))
+            }
+        };
+        let there = ids.iter().filter_map(|id| Some((*id, offsets.offset(*id)?))).collect::<Vec<_>>();
+        if there.is_empty() {
+            return Ok(vec![]);
+        }
+        let live = slot.live(&self.places).await?;
+        let row = |(id, offset)| Some((id, before.saturating_add(live.position(offset)?)));
+        Ok(there.into_iter().filter_map(row).collect())
+    }
+
+    /// Made when it is first needed.
+    fn id_index(&self) -> Result<Arc<IdIndex>> {
+        if let Some(index) = self.ids.get() {
+            return Ok(Arc::clone(index));
+        }
+        let bounds = self.slots.iter().map(|slot| {
+            let ids = row_ids::bounds(&slot.fragment().message).map_err(|error| {
+                let place = format!("fragment {}", slot.fragment().id());
+                TableError::format(self.places.root().location(&place), error)
+            })?;
+            Ok(Bounds { ids, offsets: OnceLock::new() })
         });
-        let runs = stream::iter(slots).buffered(CONCURRENT).try_concat().await?;
-        let mut index = IdIndex { runs };
-        index.runs.sort_unstable_by_key(|run| run.start);
-        Ok(Arc::new(index))
+        let index = Arc::new(IdIndex { fragments: bounds.collect::<Result<_>>()? });
+        Ok(Arc::clone(self.ids.get_or_init(|| index)))
     }
 
     /// The rows at these addresses, without those that were deleted.
     async fn rows_at(&self, addresses: &[u64]) -> Result<Vec<u64>> {
-        // Fragments are sorted as a rule, but need not be.
-        let slots = self.slots.iter().zip(&self.before);
-        let slots =
-            slots.map(|place| (u64::from(place.0.fragment().id()), place)).collect::<BTreeMap<_, _>>();
-        let slots = &slots;
+        let order = self.by_id.get_or_init(|| {
+            let ids = self.slots.iter().map(|slot| slot.fragment().id()).zip(0..);
+            let mut ids = ids.collect::<Vec<_>>();
+            // Fragments are sorted as a rule, but need not be.
+            ids.sort_unstable();
+            ids
+        });
+        let find = |fragment: u64| {
+            let place = order.binary_search_by_key(&fragment, |(id, _)| u64::from(*id)).ok()?;
+            let (_, index) = order.get(place)?;
+            self.slots.get(*index).zip(self.before.get(*index))
+        };
         let rows = addresses.iter().map(|address| async move {
             let (fragment, offset) = (address >> 32, address & u64::from(u32::MAX));
-            let found = slots.get(&fragment).copied();
-            let Some((slot, before)) = found.filter(|(slot, _)| offset < slot.fragment().physical_rows())
-            else {
+            let found = find(fragment).filter(|(slot, _)| offset < slot.fragment().physical_rows());
+            let Some((slot, before)) = found else {
                 let table = self.places.root().location("");
                 return Err(TableError::invalid(format!("{table}: there is no row at address {address}")));
             };

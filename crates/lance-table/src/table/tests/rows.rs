@@ -49,6 +49,14 @@ async fn columns_that_no_file_has() {
     assert!(table.scan(twice).is_err());
 }
 
+/// How many files below `place` this process has open.
+#[cfg(target_os = "linux")]
+pub(super) fn open_below(place: &std::path::Path) -> usize {
+    let place = place.canonicalize().unwrap();
+    let files = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(Result::ok);
+    files.filter(|file| std::fs::read_link(file.path()).is_ok_and(|path| path.starts_with(&place))).count()
+}
+
 /// A scan of many fragments holds no more files than are read ahead.
 #[cfg(target_os = "linux")]
 #[tokio::test]
@@ -57,13 +65,7 @@ async fn scans_leave_no_files_open_in_tables_of_many_fragments() {
     let store = Store::local(dir.path()).durable(false);
     let table = write(&store, numbers(0..600), options(WriteMode::Create, 2)).await;
     assert_eq!(table.fragments().len(), 300);
-    let below = dir.path().canonicalize().unwrap();
-    let open = || {
-        let files = std::fs::read_dir("/proc/self/fd").unwrap().filter_map(Result::ok);
-        files
-            .filter(|file| std::fs::read_link(file.path()).is_ok_and(|path| path.starts_with(&below)))
-            .count()
-    };
+    let open = || open_below(dir.path());
     let mut batches = table.scan(ScanOptions { read_ahead_fragments: 4, ..Default::default() }).unwrap();
     let mut rows = 0;
     while let Some(batch) = batches.try_next().await.unwrap() {
