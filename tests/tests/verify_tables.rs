@@ -8,7 +8,7 @@ use demilance_tests::manifest::edit;
 use demilance_tests::{fixture, ours, verified};
 use lance_io::Store;
 use lance_table::verify::{VerifyOptions, verify};
-use lance_table::{Table, WriteMode, WriteOptions, proto};
+use lance_table::{CommitOptions, Table, WriteMode, WriteOptions, proto};
 use prost::Message;
 
 #[test]
@@ -332,6 +332,34 @@ fn files_that_are_damaged_or_left_over() {
         store.put("_versions/7.manifest", Bytes::from_static(b"x")).await.unwrap();
         let (_, lines, _) = verified::table(&store, None).await;
         assert!(matches!(lines.as_slice(), [line] if line.contains("mixes V1 and V2")));
+    });
+}
+
+/// What only a branch needs, or a version outside of the history, is not left over.
+#[test]
+fn files_of_branches_are_needed() {
+    ours::run(async {
+        let store = Store::memory();
+        let made = table(&store).await;
+        let branch = made.create_branch("b", &CommitOptions::default()).await.unwrap();
+        let overwrite = WriteOptions { mode: WriteMode::Overwrite, ..WriteOptions::default() };
+        Table::write(store.clone(), vec![batch()].into(), overwrite).await.unwrap();
+        let old = store.read_all("_versions/18446744073709551613.manifest").await.unwrap();
+        for version in [1, 2] {
+            store.delete(&format!("_versions/{}.manifest", u64::MAX - version)).await.unwrap();
+        }
+        let of_first = |notes: &[String]| notes.iter().filter(|note| note.starts_with("data/")).count();
+        for (store, what) in [(&store, "table"), (branch.store(), "branch")] {
+            let (verified, lines, notes) = verified::table(store, None).await;
+            assert_eq!((verified.problems, of_first(&notes)), (0, 0), "{what}: {lines:?} {notes:?}");
+        }
+        branch.delete_branch("b", true).await.unwrap();
+        let (_, _, notes) = verified::table(&store, None).await;
+        let files = made.fragments().iter().map(|fragment| fragment.files().len()).sum::<usize>();
+        assert_eq!(of_first(&notes), files, "{notes:?}");
+        store.put("_versions/d9223372036854775809.manifest", old).await.unwrap();
+        let (_, _, notes) = verified::table(&store, None).await;
+        assert_eq!(of_first(&notes), 0, "{notes:?}");
     });
 }
 

@@ -94,7 +94,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
     }
     let progress = Progress::over(plan.amount().bytes);
     let watched = progress.clone();
-    let done = table.clean_up_watched(&options, &move |bytes| watched.add(bytes)).await;
+    let done = plan.run_watched(&table, &move |bytes| watched.add(bytes)).await;
     progress.clear();
     let done = done.with_context(|| path.clone())?;
     crate::print(&text(path, &done))?;
@@ -105,15 +105,19 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
 }
 
 fn text(path: &str, done: &Cleanup) -> String {
-    let removed = match done.failed.len() as u64 {
-        0 => amount(&done.plan),
-        failed => {
-            let total = quantity::of(done.removed.files, "file");
-            let bytes = quantity::bytes(done.removed.bytes);
-            format!("{total} ({bytes}); {} could not be removed", quantity::of(failed, "file"))
-        }
-    };
-    format!("{path}: removed {removed}\n{}{}", kinds(&done.plan), rest(&done.plan))
+    let (failed, kept) = (done.failed.len() as u64, done.kept.len() as u64);
+    if failed + kept == 0 {
+        return format!("{path}: removed {}\n{}{}", amount(&done.plan), kinds(&done.plan), rest(&done.plan));
+    }
+    let removed = quantity::of(done.removed.files, "file");
+    let mut text = format!("{path}: removed {removed} ({})", quantity::bytes(done.removed.bytes));
+    if failed > 0 {
+        text.push_str(&format!("; {} could not be removed", quantity::of(failed, "file")));
+    }
+    if kept > 0 {
+        text.push_str(&format!("; {} stay, since others came to need them", quantity::of(kept, "file")));
+    }
+    format!("{text}\n{}", rest(&done.plan))
 }
 
 /// `11 versions and 34 files (1.2 GB)`, where manifests are not among the files.

@@ -5,6 +5,7 @@ use std::fmt;
 
 use futures::{StreamExt, stream};
 use lance_file::{Field, Schema};
+use serde::{Deserialize, Serialize};
 
 use crate::deletion;
 use crate::manifest::Manifest;
@@ -73,7 +74,7 @@ pub enum FileKind {
 }
 
 /// Files, added up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Total {
     /// How many.
     pub files: u64,

@@ -8,6 +8,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde::{Deserialize, Serialize};
+
 use crate::{Naming, Result, Table, TableError, Total};
 
 mod needed;
@@ -45,8 +47,11 @@ impl Default for CleanupOptions {
     }
 }
 
-/// What a clean-up would remove, and what not.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a clean-up would remove, and what not: [`Table::plan_cleanup`] makes it, and [`Self::run`] does it.
+///
+/// It is a value that can be looked at, stored, as JSON for instance, and run later. What became needed meanwhile stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CleanupPlan {
     /// The versions that go, oldest first.
@@ -59,13 +64,15 @@ pub struct CleanupPlan {
     pub young: Total,
     /// The files of the table that stay, with the young ones; those of tags and branches are not among them.
     pub left: Total,
-    /// The newest version that was looked at, and how manifests are named.
+    /// The newest version that was looked at, when it was committed, and how manifests are named.
     latest: u64,
+    time: SystemTime,
     naming: Naming,
 }
 
 /// A version that goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OldVersion {
     /// Its number.
@@ -79,7 +86,8 @@ pub struct OldVersion {
 }
 
 /// A file that goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OldFile {
     /// Its path, below the root of the table.
@@ -93,7 +101,7 @@ pub struct OldFile {
 }
 
 /// Why a file goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum CleanupReason {
     /// Only versions that go need it; this is the last of them.
@@ -105,7 +113,8 @@ pub enum CleanupReason {
 }
 
 /// A version that would go but for what holds it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct HeldVersion {
     /// Its number.
@@ -122,6 +131,8 @@ pub struct Cleanup {
     pub plan: CleanupPlan,
     /// What was.
     pub removed: Total,
+    /// What was not, since it is needed after all: paths.
+    pub kept: Vec<String>,
     /// What could not be removed, with the reason. The next clean-up tries again.
     pub failed: Vec<(String, String)>,
 }
@@ -134,6 +145,42 @@ impl CleanupPlan {
             sum.count(bytes);
             sum
         })
+    }
+
+    /// Removes what is planned from `table`, which must be the one that it was planned for, in any version. What new
+    /// versions, tags and branches need meanwhile stays.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # use arrow_array::record_batch;
+    /// # use lance_io::Store;
+    /// # use lance_table::{WriteMode, WriteOptions};
+    /// use lance_table::{CleanupOptions, CleanupPlan, Table};
+    ///
+    /// # let store = Store::memory();
+    /// # for start in [1, 4, 7] {
+    /// #     let batch = record_batch!(("id", Int32, [start, start + 1]))?;
+    /// #     let options = WriteOptions { mode: WriteMode::Overwrite, ..Default::default() };
+    /// #     Table::write(store.clone(), vec![batch].into(), options).await?;
+    /// # }
+    /// let table = Table::open(store.clone(), None).await?;
+    /// let plan = table.plan_cleanup(&CleanupOptions { keep: Some(1), ..Default::default() }).await?;
+    /// let stored = serde_json::to_string(&plan)?;
+    /// Table::open(store, Some(1)).await?.create_tag("wanted").await?;
+    ///
+    /// let plan: CleanupPlan = serde_json::from_str(&stored)?;
+    /// let done = plan.run(&table).await?;
+    /// assert_eq!((done.plan.versions.len(), table.versions().await?.len()), (2, 2));
+    /// assert_eq!(done.kept.len(), 3); // a manifest, a transaction and a data file
+    /// # Ok(()) }
+    /// ```
+    pub async fn run(&self, table: &Table) -> Result<Cleanup> {
+        self.run_watched(table, &|_| {}).await
+    }
+
+    /// The same; `watch` is told of bytes that are done with.
+    pub async fn run_watched(&self, table: &Table, watch: &(dyn Fn(u64) + Send + Sync)) -> Result<Cleanup> {
+        remove::run(self, table, watch).await
     }
 }
 
@@ -179,8 +226,7 @@ impl Table {
         options: &CleanupOptions,
         watch: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Cleanup> {
-        let plan = self.plan_cleanup(options).await?;
-        self.remove(plan, watch).await
+        self.plan_cleanup(options).await?.run_watched(self, watch).await
     }
 
     async fn plan_cleanup_at(&self, options: &CleanupOptions, now: SystemTime) -> Result<CleanupPlan> {

@@ -31,6 +31,7 @@ mod key;
 mod known;
 mod manifest;
 mod operation;
+mod owners;
 mod place;
 mod projection;
 pub mod proto;

@@ -14,7 +14,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use lance_footer::FormatError;
 use lance_io::{IoError, Store};
 
-use crate::manifest::latest;
+use crate::manifest::latest::{self, Found};
 use crate::table::CONCURRENT;
 use crate::{OpenOptions, Result, Table, TableError};
 
@@ -25,6 +25,7 @@ mod name;
 mod tag;
 
 pub use branch::Branch;
+pub(crate) use branch::list as branches;
 pub(crate) use name::DIRECTORIES;
 pub use tag::Tag;
 
@@ -117,15 +118,9 @@ impl Table {
 
     /// The root of the table itself, also if this is a branch of it.
     pub fn main_root(&self) -> Result<Store> {
-        let Some(branch) = self.branch() else { return Ok(self.store().clone()) };
-        self.store().above(&tree(branch)).ok_or_else(|| {
-            let reason =
-                format!("it says that it is the branch {branch:?}, but does not lie in {}", tree(branch));
-            TableError::format(&self.shared.found.location, FormatError::corrupt("manifest", reason))
-        })
+        main_root(self.store(), &self.shared.found)
     }
 
-    /// How many bytes the manifest of this version has; an error if it was removed meanwhile.
     /// An error if a clean-up has removed this version since it was opened.
     async fn still_there(&self) -> Result<()> {
         match self.manifest_size().await {
@@ -136,10 +131,21 @@ impl Table {
         }
     }
 
+    /// How many bytes the manifest of this version has; an error if it was removed meanwhile.
     async fn manifest_size(&self) -> Result<u64> {
         let path = self.shared.found.naming.path(self.version());
         Ok(self.store().open_file(&path, None).await?.size())
     }
+}
+
+/// The root of the table that `found` in `store` is a version of, or a version of a branch.
+pub(crate) fn main_root(store: &Store, found: &Found) -> Result<Store> {
+    let Some(branch) = found.manifest.message.branch.as_deref() else { return Ok(store.clone()) };
+    store.above(&tree(branch)).ok_or_else(|| {
+        let reason =
+            format!("it says that it is the branch {branch:?}, but does not lie in {}", tree(branch));
+        TableError::format(&found.location, FormatError::corrupt("manifest", reason))
+    })
 }
 
 /// The files of tags and branches of the table in `main` that are not as they should be: which version or branch they name

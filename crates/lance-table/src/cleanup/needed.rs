@@ -4,16 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::SystemTime;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use lance_footer::FormatError;
-use lance_io::{IoError, Store};
+use lance_io::Store;
 
 use super::{CleanupOptions, DEFAULT_AGE, HeldVersion};
 use crate::manifest::files::Which;
-use crate::manifest::latest::{self, Found};
-use crate::manifest::names::{self, VERSIONS};
-use crate::refs::{DIRECTORIES, tree};
+use crate::manifest::latest;
+use crate::owners::{detached, files, of_branch, other_roots, read};
 use crate::table::CONCURRENT;
-use crate::{Manifest, Naming, Result, Table, TableError};
+use crate::{Naming, Result, Table, TableError};
 
 /// What the manifests say.
 #[derive(Debug, Default)]
@@ -25,8 +23,9 @@ pub(super) struct Needed {
     /// The versions that go, with the time of each, by the paths of their manifests.
     pub(super) versions: BTreeMap<String, (u64, SystemTime)>,
     pub(super) held: Vec<HeldVersion>,
-    /// The newest version, and how manifests are named.
+    /// The newest version, its time, and how manifests are named.
     pub(super) latest: u64,
+    pub(super) time: Option<SystemTime>,
     pub(super) naming: Naming,
 }
 
@@ -49,6 +48,9 @@ impl Table {
             let Some(found) = found else { continue };
             let version = found.manifest.version();
             let timestamp = found.manifest.timestamp();
+            if version == newest {
+                needed.time = Some(timestamp);
+            }
             let stays = version >= newest.min(self.version()) || !goes(options, timestamp, after, now);
             let by = holds.get(&version);
             if stays || by.is_some() {
@@ -97,24 +99,9 @@ impl Table {
         Err(TableError::invalid(format!("{location}: old versions have tags, nothing was removed: {tagged}")))
     }
 
-    /// The roots of all branches but this one, also of ones that are being made and have no name yet.
+    /// The roots of all branches but this one.
     pub(super) async fn other_roots(&self) -> Result<Vec<Store>> {
-        let main = self.main_root()?;
-        let mut trees =
-            self.branches().await?.iter().map(|branch| tree(&branch.name)).collect::<BTreeSet<_>>();
-        let mut directories = vec!["tree".to_string()];
-        while let Some(directory) = directories.pop() {
-            for below in main.list(&directory).await?.into_iter().filter(|listed| listed.is_dir) {
-                if below.name == VERSIONS {
-                    trees.insert(directory.clone());
-                } else if !DIRECTORIES.contains(&below.name.as_str()) {
-                    directories.push(format!("{directory}/{}", below.name));
-                }
-            }
-        }
-        let own = self.branch().map(tree);
-        let others = trees.into_iter().filter(|tree| own.as_ref() != Some(tree));
-        Ok(others.map(|tree| main.child(&tree)).collect())
+        other_roots(&self.main_root()?, self.branch()).await
     }
 }
 
@@ -127,55 +114,4 @@ fn goes(options: &CleanupOptions, timestamp: SystemTime, after: u64, now: System
     // What the clock has not reached yet is not old.
     let old = age.is_none_or(|age| now.duration_since(timestamp).is_ok_and(|since| since >= age));
     old && options.keep.is_none_or(|keep| after >= keep)
-}
-
-/// The manifest of `version`; none if it was removed meanwhile.
-async fn read(store: &Store, version: u64, naming: Naming) -> Result<Option<Found>> {
-    match latest::read(store, version, naming).await {
-        // What it has beyond what is known here may need files.
-        Ok(found) => found.check_writable().map(|()| Some(found)),
-        Err(TableError::Io(IoError::NotFound { .. })) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// The files that a version needs.
-pub(super) fn files(found: &Found, which: Which) -> Result<Vec<String>> {
-    let files = found.manifest.files(which).collect::<Result<_, FormatError>>();
-    files.map_err(|error| TableError::format(&found.location, error))
-}
-
-/// The files that versions outside of the history need.
-async fn detached(store: &Store) -> Result<Vec<String>> {
-    let listed = store.list(VERSIONS).await?;
-    let mut needed = vec![];
-    for name in listed.iter().filter(|listed| names::is_detached(&listed.name)).map(|listed| &listed.name) {
-        let path = format!("{VERSIONS}/{name}");
-        let location = store.location(&path);
-        let format = |error| TableError::format(&location, error);
-        let manifest = match store.read_all(&path).await {
-            Ok(bytes) => Manifest::parse(&bytes).map_err(format)?,
-            Err(IoError::NotFound { .. }) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        let files = manifest.files(Which::Own).collect::<Result<Vec<_>, _>>();
-        needed.extend(files.map_err(format)?);
-    }
-    Ok(needed)
-}
-
-/// The files that the versions of the branch in `root` need. Which of them are its own, and which those of where it began,
-/// is said by base paths, which may be written in many ways; names are unique.
-pub(super) async fn of_branch(root: &Store) -> Result<BTreeSet<String>> {
-    let mut needed = BTreeSet::new();
-    let Some((versions, naming)) = latest::list(root).await? else { return Ok(needed) };
-    let read = versions.into_iter().map(|version| read(root, version, naming));
-    let mut read = stream::iter(read).buffer_unordered(CONCURRENT);
-    while let Some(found) = read.try_next().await? {
-        if let Some(found) = found {
-            needed.extend(files(&found, Which::All)?);
-        }
-    }
-    needed.extend(detached(root).await?);
-    Ok(needed)
 }

@@ -20,12 +20,13 @@
 use std::collections::BTreeSet;
 
 use futures::{StreamExt, stream};
-use lance_io::{IoError, Store};
+use lance_io::Store;
 
-use super::needed::{files, of_branch};
 use super::{Cleanup, CleanupPlan, CleanupReason, OldFile, OldVersion};
 use crate::manifest::files::Which;
 use crate::manifest::latest;
+use crate::manifest::names::VERSIONS;
+use crate::owners::{self, FILES, detached, files, of_branch};
 use crate::table::CONCURRENT;
 use crate::{Result, Table, TableError, Total};
 
@@ -42,20 +43,55 @@ struct Removal<'a> {
     branches: BTreeSet<String>,
 }
 
-impl Table {
-    pub(super) async fn remove(
-        &self,
-        plan: CleanupPlan,
-        watch: &(dyn Fn(u64) + Send + Sync),
-    ) -> Result<Cleanup> {
-        let latest = plan.latest;
-        let done = Cleanup { plan, removed: Total::default(), failed: vec![] };
-        let (table, store) = (self, self.store());
-        let (needed, branches) = (BTreeSet::new(), BTreeSet::new());
-        let mut removal = Removal { table, store, watch, done, needed, latest, branches };
-        removal.run().await?;
-        Ok(removal.done)
+/// Does what `plan` says to `table`.
+pub(super) async fn run(
+    plan: &CleanupPlan,
+    table: &Table,
+    watch: &(dyn Fn(u64) + Send + Sync),
+) -> Result<Cleanup> {
+    let (store, latest) = (table.store(), plan.latest);
+    check(plan, store).await?;
+    let done = Cleanup { plan: plan.clone(), removed: Total::default(), kept: vec![], failed: vec![] };
+    let (needed, branches) = (BTreeSet::new(), BTreeSet::new());
+    let mut removal = Removal { table, store, watch, done, needed, latest, branches };
+    removal.run().await?;
+    Ok(removal.done)
+}
+
+/// Sees that `plan` is one for the table in `store`, and not for another that was there before. It may have been stored.
+async fn check(plan: &CleanupPlan, store: &Store) -> Result<()> {
+    let refused = |reason: String| TableError::invalid(format!("{}: {reason}", store.location("")));
+    let strange = plan
+        .versions
+        .iter()
+        .find(|old| old.version >= plan.latest || old.path != plan.naming.path(old.version));
+    let strange = strange.map(|old| &old.path);
+    let strange =
+        strange.or_else(|| plan.files.iter().find(|file| !is_plausible(file)).map(|file| &file.path));
+    if let Some(path) = strange {
+        return Err(refused(format!("no plan of a clean-up has {path:?}")));
     }
+    if plan.versions.is_empty() && plan.files.is_empty() {
+        return Ok(());
+    }
+    match owners::read(store, plan.latest, plan.naming).await? {
+        Some(latest) if latest.manifest.timestamp() == plan.time => Ok(()),
+        _ => {
+            Err(refused(format!("version {} is not the one that the clean-up was planned for", plan.latest)))
+        }
+    }
+}
+
+/// Whether `file` lies where files of tables do, and belongs to what it says.
+fn is_plausible(file: &OldFile) -> bool {
+    let mut parts = file.path.split('/');
+    let directory = parts.next().is_some_and(|first| FILES.contains(&first) || first == VERSIONS);
+    let stem = file.owner.strip_suffix(".lance").unwrap_or(&file.owner);
+    let below = file.path.strip_prefix(stem).is_some_and(|rest| rest.starts_with('/'));
+    directory
+        && parts.clone().next().is_some()
+        && parts.all(|part| !matches!(part, "" | "." | ".."))
+        && (file.owner == file.path || below)
 }
 
 impl Removal<'_> {
@@ -89,8 +125,12 @@ impl Removal<'_> {
         let (held, going): (Vec<_>, Vec<_>) =
             wave.iter().cloned().partition(|old| holds.contains_key(&old.version));
         for old in held {
-            let found = latest::read(self.store, old.version, self.done.plan.naming).await?;
+            // It may be held and gone: another clean-up was first.
+            let Some(found) = owners::read(self.store, old.version, self.done.plan.naming).await? else {
+                continue;
+            };
             self.needed.extend(files(&found, Which::Own)?);
+            self.done.kept.push(old.path);
         }
         Ok(going)
     }
@@ -100,10 +140,8 @@ impl Removal<'_> {
         let failed = self.delete(paths).await;
         for old in wave.iter().filter(|old| failed.contains(&old.path)) {
             // It may be gone all the same. If not, its files must stay.
-            match latest::read(self.store, old.version, self.done.plan.naming).await {
-                Ok(found) => self.needed.extend(files(&found, Which::Own)?),
-                Err(TableError::Io(IoError::NotFound { .. })) => {}
-                Err(error) => return Err(error),
+            if let Some(found) = owners::read(self.store, old.version, self.done.plan.naming).await? {
+                self.needed.extend(files(&found, Which::Own)?);
             }
         }
         Ok(())
@@ -117,6 +155,7 @@ impl Removal<'_> {
             self.needed.extend(files(&found, Which::Own)?);
             self.latest = version;
         }
+        self.needed.extend(detached(self.store).await?);
         Ok(())
     }
 
@@ -131,9 +170,10 @@ impl Removal<'_> {
     }
 
     async fn files(&mut self, files: Vec<OldFile>) {
-        let files = files.into_iter().filter(|file| !self.needed.contains(&file.owner));
-        let files = files.map(|file| (file.path, file.bytes)).collect();
-        self.delete(files).await;
+        let (kept, going): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| self.needed.contains(&file.owner));
+        self.done.kept.extend(kept.into_iter().map(|file| file.path));
+        self.delete(going.into_iter().map(|file| (file.path, file.bytes)).collect()).await;
     }
 
     /// Removes files, and gives the paths of those that could not be.

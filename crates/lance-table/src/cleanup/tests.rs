@@ -121,6 +121,71 @@ async fn check_old_versions_go(store: Store) {
     assert_eq!((again.removed, tree(&store).await), (Total::default(), after));
 }
 
+/// What becomes needed between a plan and its run stays, whoever has stored the plan.
+#[tokio::test]
+async fn plans_do_not_take_what_others_came_to_need() {
+    for what in ["nothing", "tag", "branch", "restore", "detached"] {
+        let store = Store::memory();
+        let table = history(&store).await;
+        let plan = table.plan_cleanup(&keep(1)).await.unwrap();
+        let plan = serde_json::to_string(&plan).unwrap();
+        let old = Table::open(store.clone(), Some(3)).await.unwrap();
+        match what {
+            "tag" => drop(old.create_tag("t").await.unwrap()),
+            "branch" => drop(old.create_branch("b", &CommitOptions::default()).await.unwrap()),
+            "restore" => drop(old.restore(&CommitOptions::default()).await.unwrap()),
+            "detached" => {
+                let manifest = store.read_all(&Naming::V2.path(3)).await.unwrap();
+                store.put(&Naming::V2.path(3 | 1 << 63), manifest).await.unwrap();
+            }
+            _ => {}
+        }
+        let plan: CleanupPlan = serde_json::from_str(&plan).unwrap();
+        let done = plan.run(&table).await.unwrap();
+        let held = matches!(what, "tag" | "branch");
+        let expected = match what {
+            "tag" | "branch" => vec![3, 7],
+            "restore" => vec![7, 8],
+            _ => vec![7],
+        };
+        assert_eq!(versions(&table).await, expected, "{what}");
+        // Three data files and a transaction; and a manifest.
+        let kept = done.kept.iter().filter(|path| path.starts_with("data/")).count();
+        assert_eq!((kept, done.failed.len()), (if what == "nothing" { 0 } else { 3 }, 0), "{what}");
+        let manifest = done.kept.iter().any(|path| path.starts_with("_versions/"));
+        assert_eq!(manifest, held, "{what}");
+        check(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn plans_of_other_tables_are_refused() {
+    let store = Store::memory();
+    let table = history(&store).await;
+    let plan = table.plan_cleanup(&keep(1)).await.unwrap();
+    let before = tree(&store).await;
+    let refused = async |plan: &CleanupPlan| plan.run(&table).await.unwrap_err().to_string();
+    for path in ["../x", "data/../../x", "data", "data/", "/etc/x", "other/x", "data/./x", ""] {
+        let mut plan = plan.clone();
+        plan.files[0].path = path.into();
+        plan.files[0].owner = path.into();
+        assert!(refused(&plan).await.contains("no plan of a clean-up has"), "{path}");
+    }
+    let mut wrong = plan.clone();
+    wrong.files[0].owner = "data/other.lance".into();
+    assert!(refused(&wrong).await.contains("no plan of a clean-up has"));
+    let mut wrong = plan.clone();
+    wrong.versions[0].version = 7;
+    assert!(refused(&wrong).await.contains("no plan of a clean-up has"));
+    let mut wrong = plan.clone();
+    wrong.time += DAY;
+    assert!(refused(&wrong).await.contains("version 7 is not the one"));
+    assert_eq!(tree(&store).await, before);
+    let other = Store::memory();
+    let other = write(&other, WriteMode::Create, 0).await;
+    assert!(plan.run(&other).await.unwrap_err().to_string().contains("version 7 is not the one"));
+}
+
 #[tokio::test]
 async fn age_and_count_must_both_say_so() {
     let store = Store::memory();
@@ -304,51 +369,12 @@ async fn wherever_it_ends_nothing_is_lost_and_the_next_one_finishes() {
         check(&store).await;
         let table = Table::open(store.clone(), None).await.unwrap();
         let later = table.plan_cleanup_at(&options, SystemTime::now() + DAY * 8).await.unwrap();
-        table.remove(later, &|_| {}).await.unwrap();
+        later.run(&table).await.unwrap();
         assert_eq!(tree(&store).await, expected, "after {alive} files");
         check(&store).await;
     }
 }
 
-#[tokio::test]
-async fn a_version_that_is_restored_meanwhile_keeps_its_files() {
-    let store = Store::memory();
-    write(&store, WriteMode::Create, 0).await;
-    let table = write(&store, WriteMode::Overwrite, 10).await;
-    let plan = table.plan_cleanup(&keep(1)).await.unwrap();
-    assert_eq!(plan.versions.len(), 1);
-    let restored = Table::open(store.clone(), Some(1)).await.unwrap();
-    let restored = restored.restore(&CommitOptions::default()).await.unwrap();
-    table.remove(plan, &|_| {}).await.unwrap();
-    assert_eq!(versions(&table).await, [2, 3]);
-    assert_eq!(rows(&restored).await, 3);
-    check(&store).await;
-}
-
-#[tokio::test]
-async fn what_is_named_meanwhile_keeps_its_files() {
-    for branch in [false, true] {
-        let store = Store::memory();
-        write(&store, WriteMode::Create, 0).await;
-        let second = write(&store, WriteMode::Overwrite, 10).await;
-        let table = write(&store, WriteMode::Overwrite, 20).await;
-        let plan = table.plan_cleanup(&keep(1)).await.unwrap();
-        assert_eq!(plan.versions.len(), 2);
-        let held = match branch {
-            true => second.create_branch("trial", &CommitOptions::default()).await.unwrap(),
-            false => {
-                second.create_tag("train").await.unwrap();
-                second
-            }
-        };
-        table.remove(plan, &|_| {}).await.unwrap();
-        assert_eq!(versions(&table).await, [2, 3]);
-        assert_eq!(rows(&held.latest().await.unwrap()).await, 3);
-        check(&store).await;
-    }
-}
-
-/// What a clean-up removed can be opened no more, and nothing new can be made of it.
 #[tokio::test]
 async fn versions_that_are_gone_are_not_named() {
     let store = Store::memory();

@@ -3,11 +3,11 @@
 use std::time::SystemTime;
 
 use lance_io::Listed;
-use uuid::Uuid;
 
 use super::needed::Needed;
 use super::{CleanupOptions, CleanupPlan, CleanupReason, IN_PROGRESS, OldFile, OldVersion};
 use crate::manifest::names::VERSIONS;
+use crate::owners::{FILES, Stored, files_in};
 use crate::{Result, Table, Total};
 
 /// How names of files begin that are being written.
@@ -34,6 +34,7 @@ impl Table {
             young: Total::default(),
             left: Total::default(),
             latest: needed.latest,
+            time: needed.time.unwrap_or(SystemTime::UNIX_EPOCH),
             naming: needed.naming,
         };
         let mut walk = Walk { needed, options, now, plan };
@@ -41,35 +42,9 @@ impl Table {
         for listed in store.list(VERSIONS).await? {
             walk.manifest(&listed);
         }
-        for (directory, extensions) in
-            [("data", &[".lance"][..]), ("_deletions", &[".arrow", ".bin"]), ("_transactions", &[".txn"])]
-        {
-            for listed in store.list(directory).await? {
-                let path = format!("{directory}/{}", listed.name);
-                if listed.is_dir && directory == "data" {
-                    // Blobs live and die with the data file that they are of.
-                    for blob in store.list(&path).await? {
-                        let known = blob.name.ends_with(".blob");
-                        walk.file(&blob, format!("{path}/{}", blob.name), format!("{path}.lance"), known);
-                    }
-                } else {
-                    let known = extensions.iter().any(|extension| listed.name.ends_with(extension));
-                    walk.file(&listed, path.clone(), path, known);
-                }
-            }
-        }
-        for listed in store.list("_indices").await?.iter().filter(|listed| listed.is_dir) {
-            let index = format!("_indices/{}", listed.name);
-            let known = Uuid::try_parse(&listed.name).is_ok_and(|uuid| uuid.to_string() == listed.name);
-            let mut directories = vec![index.clone()];
-            while let Some(directory) = directories.pop() {
-                for below in store.list(&directory).await? {
-                    let path = format!("{directory}/{}", below.name);
-                    match below.is_dir {
-                        true => directories.push(path),
-                        false => walk.file(&below, path, index.clone(), known),
-                    }
-                }
+        for directory in FILES {
+            for stored in files_in(store, directory).await? {
+                walk.file(stored);
             }
         }
         walk.plan.versions.sort_by_key(|old| old.version);
@@ -88,12 +63,12 @@ impl Walk<'_> {
                 path,
                 bytes: listed.size,
             }),
-            None => self.file(listed, path.clone(), path, false),
+            None => self.file(Stored { listed: listed.clone(), owner: path.clone(), path, known: false }),
         }
     }
 
-    /// A file that manifests know as `owner`, or that is of no `known` kind.
-    fn file(&mut self, listed: &Listed, path: String, owner: String, known: bool) {
+    fn file(&mut self, stored: Stored) {
+        let Stored { listed, path, owner, known } = stored;
         if listed.is_dir {
             return;
         }

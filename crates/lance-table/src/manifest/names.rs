@@ -1,5 +1,7 @@
 //! Names of files of a table.
 
+use serde::{Deserialize, Serialize};
+
 /// The directory of manifests.
 pub(crate) const VERSIONS: &str = "_versions";
 
@@ -10,7 +12,7 @@ pub(crate) const HINT: &str = "_versions/latest_version_hint.json";
 const DETACHED: u64 = 1 << 63;
 
 /// How manifests of a table are named. A table uses one way only.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Naming {
     /// The version as it is.
     V1,
