@@ -106,9 +106,11 @@ def do_look(path, whole, taken, filtered, rows, where, branch=None, version=None
     }
 
 
-def do_read_table(path, to, rows=None, columns=None, version=None, with_row_id=False, where=None):
+def do_read_table(
+    path, to, rows=None, columns=None, version=None, with_row_id=False, where=None, storage_options=None
+):
     """Scans a table, or takes rows by position."""
-    table = lance.dataset(path, version=version)
+    table = lance.dataset(path, version=version, storage_options=storage_options)
     if rows is not None:
         return store(table.take(rows, columns=columns), to)
     return store(table.to_table(columns=columns, with_row_id=with_row_id, filter=where), to)

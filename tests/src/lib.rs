@@ -23,6 +23,7 @@ pub mod ours;
 pub mod row_bytes;
 pub mod row_fuzz;
 pub mod rows;
+pub mod s3;
 pub mod same;
 pub mod sizes;
 pub mod stream;

@@ -1,7 +1,7 @@
 //! The reference implementation, as a Python process that does a list of jobs, or one after another.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde_json::Value;
@@ -23,6 +23,11 @@ impl Oracle {
         }
         eprintln!("skipping {what}: no reference implementation, `cargo xtask oracle` makes one");
         None
+    }
+
+    /// Where the Python is.
+    pub fn python(&self) -> &Path {
+        &self.python
     }
 
     /// Does `jobs`, as tests/oracle/driver.py describes them, in one process. Each gives a value or the text of

@@ -92,15 +92,15 @@ impl<'a> Target<'a> {
         for (slot, before) in shared.slots.iter().zip(&shared.before) {
             let mut fragment = slot.fragment().to_proto();
             if fragment.physical_rows > 0 {
-                let origin = self.origin(slot, maker.reads()).await?;
-                let file = match kept.find(fragment.id, &origin) {
+                let (read, places) = (self.read(slot, maker.reads())?, &shared.places);
+                let file = match kept.find(slot, &read, places).await? {
                     Some(file) => {
                         self.count(slot.fragment().rows());
                         file.clone()
                     }
                     None => {
                         let file = self.write_fragment(slot, *before, maker).await?;
-                        kept.insert(fragment.id, origin, file.clone());
+                        kept.insert(fragment.id, Origin::of(slot, &read, places).await?, file.clone());
                         file
                     }
                 };
@@ -119,18 +119,18 @@ impl<'a> Target<'a> {
     pub(super) async fn is_written(&self, kept: &mut Kept) -> Result<bool> {
         kept.prepare(self);
         for slot in &self.table.shared.slots {
-            let id = slot.fragment().message.id;
-            let origin = self.origin(slot, &[]).await?;
-            if slot.fragment().physical_rows() > 0 && kept.find(id, &origin).is_none() {
+            let read = self.read(slot, &[])?;
+            let found = kept.find(slot, &read, &self.table.shared.places).await?;
+            if slot.fragment().physical_rows() > 0 && found.is_none() {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    async fn origin(&self, slot: &Slot, reads: &[String]) -> Result<Origin> {
-        let read = self.table.schema().project(&self.columns(slot, reads))?;
-        Origin::of(slot, &read, &self.table.shared.places).await
+    /// The fields that are read of a fragment.
+    fn read(&self, slot: &Slot, reads: &[String]) -> Result<Schema> {
+        Ok(self.table.schema().project(&self.columns(slot, reads))?)
     }
 
     fn count(&self, rows: u64) {

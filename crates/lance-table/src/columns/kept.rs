@@ -13,7 +13,7 @@ use super::fragments::Target;
 use crate::commit::abandon;
 use crate::deletion::LiveRows;
 use crate::place::Places;
-use crate::proto::DataFile;
+use crate::proto::{DataFile, DeletionFile};
 use crate::slot::Slot;
 use crate::{Result, Table, TableError};
 
@@ -21,6 +21,7 @@ use crate::{Result, Table, TableError};
 #[derive(Debug)]
 pub(super) struct Origin {
     physical_rows: u64,
+    deletion_file: Option<DeletionFile>,
     /// The fields by their ids, with the base path and the name of the file that each is in.
     read: Vec<(i32, Option<u32>, String)>,
     live: Arc<LiveRows>,
@@ -29,22 +30,35 @@ pub(super) struct Origin {
 impl Origin {
     /// The fields of `schema` in the rows of `slot`.
     pub(super) async fn of(slot: &Slot, schema: &Schema, places: &Places) -> Result<Self> {
-        let mut read = vec![];
-        for field in schema.pre_order() {
-            let files = slot.fragment().files().iter().filter(|file| file.has(field.id));
-            read.extend(files.map(|file| (field.id, file.base, file.path.clone())));
-        }
         let live = slot.live(places).await?;
-        Ok(Self { physical_rows: slot.fragment().physical_rows(), read, live })
+        Ok(Self {
+            physical_rows: slot.fragment().physical_rows(),
+            deletion_file: slot.fragment().message.deletion_file,
+            read: read(slot, schema),
+            live,
+        })
     }
 
-    /// Whether what was worked out from this is right for `now`, too: the rows have the same values, and those that are not
-    /// deleted now were not deleted then.
-    pub(super) fn serves(&self, now: &Self) -> bool {
-        self.physical_rows == now.physical_rows
-            && self.read == now.read
-            && contains(self.live.rows(), now.live.rows())
+    /// Whether what was worked out from this is right for the fields of `schema` in the rows of `slot`, too: the rows have
+    /// the same values, and those that are not deleted now were not deleted then.
+    pub(super) async fn serves(&self, slot: &Slot, schema: &Schema, places: &Places) -> Result<bool> {
+        let fragment = slot.fragment();
+        if self.physical_rows != fragment.physical_rows() || self.read != read(slot, schema) {
+            return Ok(false);
+        }
+        // What is deleted is looked up only if that changed.
+        Ok(self.deletion_file == fragment.message.deletion_file
+            || contains(self.live.rows(), slot.live(places).await?.rows()))
     }
+}
+
+fn read(slot: &Slot, schema: &Schema) -> Vec<(i32, Option<u32>, String)> {
+    let files = |field: &Field| {
+        let (id, files) = (field.id, slot.fragment().files().iter());
+        let files = files.filter(move |file| file.has(id));
+        files.map(move |file| (id, file.base, file.path.clone())).collect::<Vec<_>>()
+    };
+    schema.pre_order().into_iter().flat_map(files).collect()
 }
 
 /// Whether all of `some` are in `all`.
@@ -95,10 +109,16 @@ impl Kept {
         }
     }
 
-    /// The file of the fragment `id` as it is `now`.
-    pub(super) fn find(&self, id: u64, now: &Origin) -> Option<&DataFile> {
-        let made = self.files.get(&id).filter(|made| made.origin.serves(now));
-        made.map(|made| &made.file)
+    /// The file of `slot`, worked out from the fields of `schema`.
+    pub(super) async fn find(
+        &self,
+        slot: &Slot,
+        schema: &Schema,
+        places: &Places,
+    ) -> Result<Option<&DataFile>> {
+        let Some(made) = self.files.get(&slot.fragment().message.id) else { return Ok(None) };
+        let serves = made.origin.serves(slot, schema, places).await?;
+        Ok(serves.then_some(&made.file))
     }
 
     /// Takes the file that was written for the fragment `id`.

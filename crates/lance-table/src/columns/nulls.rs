@@ -22,11 +22,12 @@ pub(super) async fn refuse(table: &Table, path: &str, depth: usize, checked: &mu
     let (mut windows, mut new): (Vec<Range<u64>>, _) = (vec![], vec![]);
     for (slot, before) in shared.slots.iter().zip(&shared.before) {
         let id = slot.fragment().message.id;
-        let origin = Origin::of(slot, &read, &shared.places).await?;
-        if checked.get(&id).is_some_and(|checked| checked.serves(&origin)) {
+        if let Some(checked) = checked.get(&id)
+            && checked.serves(slot, &read, &shared.places).await?
+        {
             continue;
         }
-        new.push((id, origin));
+        new.push((id, Origin::of(slot, &read, &shared.places).await?));
         let end = before.saturating_add(slot.fragment().rows());
         match windows.last_mut() {
             Some(last) if last.end == *before => last.end = end,
