@@ -2,10 +2,10 @@
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use demilance::table::CommitOptions;
 use serde_json::json;
 
 use crate::aligned::{self, Side};
+use crate::committing::Committing;
 use crate::tags::version;
 use crate::which::{WhichVersion, time_json, time_text};
 
@@ -23,7 +23,7 @@ Examples:
   demilance branch create robot.lance trial/b --branch trial
   demilance branch create robot.lance old --tag train-v1
   demilance cat robot.lance --branch trial
-  demilance import more.parquet robot.lance/tree/trial --mode append
+  demilance import more.parquet robot.lance --mode append --branch trial
   demilance branch delete robot.lance trial/b";
 
 /// What `branches` is told.
@@ -55,6 +55,8 @@ enum Command {
         name: String,
         #[command(flatten)]
         which: WhichVersion,
+        #[command(flatten)]
+        committing: Committing,
     },
     /// Remove a branch with all that was written to it, unless tags or other branches need it
     Delete {
@@ -100,9 +102,9 @@ pub(crate) async fn list(arguments: ListArguments) -> Result<()> {
 /// Makes or removes one.
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let line = match &arguments.command {
-        Command::Create { path, name, which } => {
+        Command::Create { path, name, which, committing } => {
             let table = which.open_path(path).await?;
-            table.create_branch(name, &CommitOptions::default()).await.with_context(|| path.clone())?;
+            table.create_branch(name, &committing.options()).await.with_context(|| path.clone())?;
             format!(
                 "{path}: branch {name} begins at {}; no data were copied",
                 version(table.version(), table.branch())

@@ -6,13 +6,17 @@ mod config;
 mod watch;
 
 pub(crate) use add::{AddArguments, add};
-pub(crate) use change::{CastArguments, DropArguments, RenameArguments, cast, drop, rename};
+pub(crate) use change::{
+    AlterArguments, CastArguments, DropArguments, RenameArguments, alter, cast, drop, rename,
+};
 pub(crate) use config::{ConfigArguments, config};
 
 use anyhow::{Context, Result};
 use clap::Args;
+use demilance::ColumnOptions;
 use demilance::table::Table;
 
+use crate::committing::{Committing, NewFiles};
 use crate::diff::summary;
 use crate::quantity;
 use crate::which::WhichVersion;
@@ -26,12 +30,24 @@ struct Changed {
     /// Branch of the table
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    #[command(flatten)]
+    committing: Committing,
 }
 
 impl Changed {
     /// The latest version. Errors name the table.
     async fn open(&self) -> Result<Table> {
         WhichVersion::of_branch(self.branch.clone()).open_path(&self.path).await
+    }
+
+    /// How new columns are written to it.
+    fn column_options(&self, files: &NewFiles) -> ColumnOptions {
+        ColumnOptions {
+            compression: files.compression,
+            checksums: files.checksums(),
+            commit: self.committing.options(),
+            ..ColumnOptions::default()
+        }
     }
 
     /// Says what became of `before`, and names the table in errors.

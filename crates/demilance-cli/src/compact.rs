@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use demilance::footer::Version;
-use demilance::table::{CommitOptions, CompactionPlan, CompactionTask, OldFragment, Table, Uncovered};
-use demilance::{CompactionOptions, Compression, IndexCoverage};
+use demilance::table::{CompactionPlan, CompactionTask, OldFragment, Table, Uncovered};
+use demilance::{CompactionOptions, IndexCoverage};
 
-use crate::import::{Align, FileVersion, parse_compression};
+use crate::committing::{Committing, NewFiles};
+use crate::import::{Align, FileVersion};
 use crate::output::Output;
 use crate::source::Progress;
 use crate::which::WhichVersion;
@@ -67,21 +68,16 @@ pub(crate) struct Arguments {
     /// Version of the new files; files of other versions are rewritten [default: that of the table]
     #[arg(long, value_enum, value_name = "VERSION")]
     file_version: Option<FileVersion>,
-    /// How to compress columns that do not say it in their metadata: see import --help
-    #[arg(long, value_name = "SCHEME[:LEVEL]", value_parser = parse_compression)]
-    compression: Option<Compression>,
+    #[command(flatten)]
+    files: NewFiles,
     /// Bytes to which buffers are aligned; 4096 suits direct I/O
     #[arg(long, value_enum, value_name = "BYTES", default_value_t = Align::Bytes64)]
     align: Align,
-    /// Store checksums in the new files [default: as the table has them]
-    #[arg(long)]
-    checksums: bool,
     /// Write the plan to FILE, as JSON
     #[arg(long, value_name = "FILE")]
     plan_out: Option<PathBuf>,
-    /// Message that the new version has
-    #[arg(long, value_name = "TEXT")]
-    message: Option<String>,
+    #[command(flatten)]
+    committing: Committing,
     /// Branch to compact
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
@@ -256,9 +252,9 @@ impl Arguments {
             version: self.file_version.map(Version::from),
             memory_bytes: self.memory,
             alignment: self.align.into(),
-            compression: self.compression,
-            checksums: self.checksums.then_some(true),
-            commit: self.message.as_ref().map(CommitOptions::with_message).unwrap_or_default(),
+            compression: self.files.compression,
+            checksums: self.files.checksums(),
+            commit: self.committing.options(),
         }
     }
 }

@@ -3,8 +3,9 @@
 use anyhow::{Context, Result};
 use clap::Args;
 use demilance::Expr;
-use demilance::table::{CommitOptions, Table, WriteOptions};
+use demilance::table::{Table, WriteOptions};
 
+use crate::committing::{Committing, NewFiles};
 use crate::which::WhichVersion;
 use crate::{diff, quantity};
 
@@ -25,7 +26,7 @@ it was. A value that does not fit the type of its column is an error, and nothin
 Examples:
   demilance update robot.lance --set reward=0 --where 'reward IS NULL'
   demilance update robot.lance --set \"label=lower(label)\" --set 'pose.x=pose.x / 1000' --where 'episode < 5'
-  demilance update robot.lance --set checked=true --where true";
+  demilance update robot.lance --set checked=true --where true --dry-run";
 
 /// What `delete` is told.
 #[derive(Debug, Args)]
@@ -42,6 +43,8 @@ pub(crate) struct DeleteArguments {
     /// Branch of the table
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    #[command(flatten)]
+    committing: Committing,
 }
 
 /// What `update` is told.
@@ -56,9 +59,16 @@ pub(crate) struct UpdateArguments {
     /// Update the rows for which EXPR is true; cat --help says what it may be
     #[arg(long = "where", value_name = "EXPR")]
     filter: Expr,
+    /// Say how many rows would get new values, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Branch of the table
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    #[command(flatten)]
+    files: NewFiles,
+    #[command(flatten)]
+    committing: Committing,
 }
 
 fn parse_assignment(text: &str) -> Result<(String, Expr), String> {
@@ -69,26 +79,41 @@ fn parse_assignment(text: &str) -> Result<(String, Expr), String> {
 
 /// Deletes rows.
 pub(crate) async fn delete(arguments: DeleteArguments) -> Result<()> {
-    let DeleteArguments { path, filter, dry_run, branch } = arguments;
+    let DeleteArguments { path, filter, dry_run, branch, committing } = arguments;
     let table = WhichVersion::of_branch(branch).open_path(&path).await?;
     if dry_run {
-        let rows = table.count(&filter).await.with_context(|| path.clone())?;
-        let (rows, all) = (quantity::count(rows), quantity::of(table.rows(), "row"));
-        return crate::print(&format!("{path}: would delete {rows} of {all}\n"));
+        return would(&path, "delete", &table, &filter).await;
     }
-    let deleted = table.delete(&filter, &CommitOptions::default()).await.with_context(|| path.clone())?;
+    let deleted = table.delete(&filter, &committing.options()).await.with_context(|| path.clone())?;
     let what = format!("deleted {}", quantity::of(deleted.rows, "row"));
     report(&path, &what, &deleted.table).await
 }
 
 /// Updates rows.
 pub(crate) async fn update(arguments: UpdateArguments) -> Result<()> {
-    let UpdateArguments { path, set, filter, branch } = arguments;
+    let UpdateArguments { path, set, filter, dry_run, branch, files, committing } = arguments;
     let table = WhichVersion::of_branch(branch).open_path(&path).await?;
-    let updated = table.update(&set, Some(&filter), &WriteOptions::default()).await;
+    if dry_run {
+        table.check_update(&set).with_context(|| path.clone())?;
+        return would(&path, "update", &table, &filter).await;
+    }
+    let options = WriteOptions {
+        compression: files.compression,
+        checksums: files.checksums(),
+        commit: committing.options(),
+        ..WriteOptions::default()
+    };
+    let updated = table.update(&set, Some(&filter), &options).await;
     let updated = updated.with_context(|| path.clone())?;
     let what = format!("updated {}", quantity::of(updated.rows, "row"));
     report(&path, &what, &updated.table).await
+}
+
+/// Says how many rows an operation would concern.
+async fn would(path: &str, what: &str, table: &Table, filter: &Expr) -> Result<()> {
+    let rows = table.count(filter).await.with_context(|| path.to_string())?;
+    let (rows, all) = (quantity::count(rows), quantity::of(table.rows(), "row"));
+    crate::print(&format!("{path}: would {what} {rows} of {all}\n"))
 }
 
 /// Prints what was done to the table at `path`, and what that wrote and left untouched. `after` is the version that it made.

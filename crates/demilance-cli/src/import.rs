@@ -3,14 +3,16 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use demilance::Compression;
 use demilance::file::Batches;
 use demilance::footer::{Alignment, Version};
 use demilance::io::Store;
 use demilance::table::proto::transaction::Operation;
-use demilance::table::{Table, WriteMode, WriteOptions};
+use demilance::table::{At, CommitOptions, Naming, Reference, Table, WriteMode, WriteOptions};
 
+use crate::committing::Committing;
 use crate::source::{Progress, Sources, Stream, expand};
 use crate::{diff, place, quantity};
 
@@ -75,6 +77,20 @@ pub(crate) struct Arguments {
     /// Let the rows of a new table keep their _rowid when they are updated or compacted
     #[arg(long)]
     stable_row_ids: bool,
+    /// How the manifests of a new table are named: v2 sorts newest first, v1 is what old readers know
+    #[arg(long, value_enum, default_value_t = Names::V2)]
+    manifest_names: Names,
+    /// Branch to add to or to overwrite
+    #[arg(long, value_name = "NAME")]
+    branch: Option<String>,
+    #[command(flatten)]
+    committing: Committing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Names {
+    V1,
+    V2,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -144,7 +160,14 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     if place::local(table).is_some_and(std::path::Path::is_file) {
         bail!("{table}: is a file; the last argument is the table to write, a directory");
     }
-    let store = place::store(table)?;
+    let mut store = place::store(table)?;
+    if let Some(branch) = &arguments.branch {
+        if arguments.mode == Mode::Create {
+            crate::usage(ErrorKind::ArgumentConflict, "--branch goes with --mode append or overwrite");
+        }
+        let branch = Reference { branch: Some(branch.clone()), at: At::Latest };
+        store = branch.resolve(&store).await.with_context(|| table.clone())?.0;
+    }
     let paths = expand(&arguments.sources)?;
     let sources = match arguments.mode {
         Mode::Append => {
@@ -218,6 +241,13 @@ impl Arguments {
             max_rows_per_fragment: self.max_rows_per_fragment.unwrap_or(default.max_rows_per_fragment),
             compression: self.compression,
             stable_row_ids: self.stable_row_ids,
+            commit: CommitOptions {
+                naming: match self.manifest_names {
+                    Names::V1 => Naming::V1,
+                    Names::V2 => Naming::V2,
+                },
+                ..self.committing.options()
+            },
             checksums: match (self.checksums, self.no_checksums) {
                 (true, _) => Some(true),
                 (false, true) => Some(false),

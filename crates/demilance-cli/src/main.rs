@@ -6,6 +6,7 @@ mod budget;
 mod cat;
 mod cleanup;
 mod columns;
+mod committing;
 mod compact;
 mod count;
 mod delete;
@@ -82,6 +83,8 @@ enum Command {
     RenameColumn(columns::RenameArguments),
     /// Give a column of a table another type.
     CastColumn(columns::CastArguments),
+    /// Allow nulls in a column of a table, or no more.
+    AlterColumn(columns::AlterArguments),
     /// Print or change key-value pairs of a table.
     Config(columns::ConfigArguments),
     /// Delete the rows of a table that pass a filter.
@@ -149,6 +152,7 @@ fn run(command: Command) -> Result<bool> {
             Command::DropColumn(arguments) => columns::drop(arguments).await,
             Command::RenameColumn(arguments) => columns::rename(arguments).await,
             Command::CastColumn(arguments) => columns::cast(arguments).await,
+            Command::AlterColumn(arguments) => columns::alter(arguments).await,
             Command::Config(arguments) => columns::config(arguments).await,
             Command::Delete(arguments) => delete::delete(arguments).await,
             Command::Update(arguments) => delete::update(arguments).await,

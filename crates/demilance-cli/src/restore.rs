@@ -3,8 +3,9 @@
 use anyhow::{Context, Result};
 use clap::Args;
 use clap::error::ErrorKind;
-use demilance::table::{CommitOptions, Table};
+use demilance::table::Table;
 
+use crate::committing::Committing;
 use crate::tags::version;
 use crate::which::{WhichVersion, table_at};
 use crate::{diff, place, quantity};
@@ -42,6 +43,8 @@ pub(crate) struct Arguments {
     path: String,
     #[command(flatten)]
     which: WhichVersion,
+    #[command(flatten)]
+    committing: Committing,
 }
 
 /// What `clone` is told.
@@ -54,6 +57,8 @@ pub(crate) struct CloneArguments {
     target: String,
     #[command(flatten)]
     which: WhichVersion,
+    #[command(flatten)]
+    committing: Committing,
 }
 
 /// What `migrate` is told.
@@ -66,7 +71,7 @@ pub(crate) struct MigrateArguments {
 
 /// Restores a version.
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
-    let Arguments { path, which } = &arguments;
+    let Arguments { path, which, committing } = &arguments;
     if !which.is_one_version() {
         let missing = "say which version: --version N, --tag NAME or --as-of TIME";
         crate::usage(ErrorKind::MissingRequiredArgument, missing);
@@ -74,7 +79,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let old = which.open_path(path).await?;
     let done = async {
         let before = old.latest().await?;
-        let restored = old.restore(&CommitOptions::default()).await?;
+        let restored = old.restore(&committing.options()).await?;
         Ok::<_, demilance::Error>((restored.changes_since(Some(&before)).await?, restored))
     };
     let (changes, restored) = done.await.with_context(|| path.clone())?;
@@ -84,9 +89,9 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
 
 /// Clones a table.
 pub(crate) async fn clone(arguments: CloneArguments) -> Result<()> {
-    let CloneArguments { source, target, which } = &arguments;
+    let CloneArguments { source, target, which, committing } = &arguments;
     let table = which.open_path(source).await?;
-    let clone = table.shallow_clone(place::store(target)?, &CommitOptions::default()).await;
+    let clone = table.shallow_clone(place::store(target)?, &committing.options()).await;
     let clone = clone.with_context(|| target.clone())?;
     crate::print(&format!(
         "{target}: {} of {source}, {}; no data were copied\n",

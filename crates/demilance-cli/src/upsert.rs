@@ -2,10 +2,12 @@
 
 use anyhow::{Result, bail};
 use arrow_schema::{Field, Schema};
-use clap::Args;
 use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
+use demilance::Expr;
 use demilance::table::{Batches, Table, Upsert, WhenMatched, WhenMissing, WriteOptions};
 
+use crate::committing::{Committing, NewFiles};
 use crate::delete::report;
 use crate::quantity;
 use crate::source::{Progress, Sources, expand};
@@ -21,9 +23,11 @@ but the new rows, and a small file for each fragment that lists the rows that ar
 
 Examples:
   demilance upsert robot.lance --on id corrections.csv
-  demilance upsert robot.lance --on episode,frame labels.parquet --no-insert
-  demilance upsert robot.lance --on id today.parquet --delete-missing     # afterwards the keys are those of the file
-  demilance upsert robot.lance --on id more.parquet --no-update           # only rows that are not there yet";
+  demilance upsert robot.lance --on episode,frame labels.parquet --when-not-matched skip
+  demilance upsert robot.lance --on id newer.csv --update-if 'source.time > target.time'
+  demilance upsert robot.lance --on id more.parquet --when-matched keep                   # only rows that are not there yet
+  demilance upsert robot.lance --on id today.parquet --when-not-matched-by-source delete  # afterwards the keys are those of SRC
+  demilance upsert robot.lance --on id today.csv --when-not-matched-by-source delete --delete-if \"day = 'today'\"";
 
 /// What the command is told.
 #[derive(Debug, Args)]
@@ -37,32 +41,63 @@ pub(crate) struct Arguments {
     /// Columns that are the key
     #[arg(long, value_name = "KEY[,KEY…]", required = true, value_delimiter = ',')]
     on: Vec<String>,
-    /// Delete rows of the table whose key is not in SRC
-    #[arg(long)]
-    delete_missing: bool,
-    /// Leave rows of the table whose key is in SRC as they are
-    #[arg(long)]
-    no_update: bool,
-    /// Do not add rows of SRC whose key is not in the table
-    #[arg(long)]
-    no_insert: bool,
+    /// What becomes of rows of the table whose key is in SRC
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Matched::Update)]
+    when_matched: Matched,
+    /// Update only where EXPR is true, which names columns as source.label (of SRC) and target.label (of the table)
+    #[arg(long, value_name = "EXPR")]
+    update_if: Option<Expr>,
+    /// What becomes of rows of SRC whose key is not in the table
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = NotMatched::Insert)]
+    when_not_matched: NotMatched,
+    /// What becomes of rows of the table whose key is not in SRC
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = NotMatchedBySource::Keep)]
+    when_not_matched_by_source: NotMatchedBySource,
+    /// Delete only rows of the table for which EXPR is true
+    #[arg(long, value_name = "EXPR")]
+    delete_if: Option<Expr>,
     /// Branch of the table
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
+    #[command(flatten)]
+    files: NewFiles,
+    #[command(flatten)]
+    committing: Committing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Matched {
+    /// They get the values of SRC; columns that it does not have stay as they are
+    Update,
+    /// Nothing
+    Keep,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NotMatched {
+    /// They are added
+    Insert,
+    /// Nothing
+    Skip,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NotMatchedBySource {
+    /// Nothing
+    Keep,
+    /// They are deleted
+    Delete,
 }
 
 /// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
-    let Arguments { path, sources, on, delete_missing, no_update, no_insert, branch } = arguments;
-    if no_update && no_insert && !delete_missing {
-        let nothing = "--no-update and --no-insert leave nothing to do without --delete-missing";
-        crate::usage(ErrorKind::ArgumentConflict, nothing);
-    }
-    let upsert = Upsert {
-        on,
-        matched: if no_update { WhenMatched::Keep } else { WhenMatched::Update },
-        insert: !no_insert,
-        missing: if delete_missing { WhenMissing::Delete } else { WhenMissing::Keep },
+    let upsert = arguments.upsert();
+    let Arguments { path, sources, branch, files, committing, .. } = arguments;
+    let options = WriteOptions {
+        compression: files.compression,
+        checksums: files.checksums(),
+        commit: committing.options(),
+        ..WriteOptions::default()
     };
     let table = WhichVersion::of_branch(branch).open_path(&path).await?;
     let paths = expand(&sources)?;
@@ -73,13 +108,42 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let stream = sources.stream(progress.clone());
     let failure = stream.failure();
     let batches = Batches::new(stream.schema().clone(), stream.into_stream());
-    let done = table.upsert(batches, &upsert, &WriteOptions::default()).await;
+    let done = table.upsert(batches, &upsert, &options).await;
     progress.clear();
     // What is wrong with a source has the path of that; anything else is about the table.
     let done = done.map_err(|error| failure.or(anyhow::Error::from(error).context(path.clone())))?;
     let (inserted, deleted) = (quantity::count(done.inserted), quantity::count(done.deleted));
     let what = format!("updated {}, added {inserted}, deleted {deleted}", quantity::of(done.updated, "row"));
     report(&path, &what, &done.table).await
+}
+
+impl Arguments {
+    /// What is to be done; ends the command if that contradicts itself.
+    fn upsert(&self) -> Upsert {
+        let matched = match (self.when_matched, &self.update_if) {
+            (Matched::Update, None) => WhenMatched::Update,
+            (Matched::Update, Some(condition)) => WhenMatched::UpdateIf(condition.clone()),
+            (Matched::Keep, None) => WhenMatched::Keep,
+            (Matched::Keep, Some(_)) => conflict("--update-if goes with --when-matched update"),
+        };
+        let missing = match (self.when_not_matched_by_source, &self.delete_if) {
+            (NotMatchedBySource::Keep, None) => WhenMissing::Keep,
+            (NotMatchedBySource::Delete, None) => WhenMissing::Delete,
+            (NotMatchedBySource::Delete, Some(condition)) => WhenMissing::DeleteIf(condition.clone()),
+            (NotMatchedBySource::Keep, Some(_)) => {
+                conflict("--delete-if goes with --when-not-matched-by-source delete")
+            }
+        };
+        let insert = self.when_not_matched == NotMatched::Insert;
+        if !insert && matches!((&matched, &missing), (WhenMatched::Keep, WhenMissing::Keep)) {
+            conflict("nothing is left to do: no row is to be updated, added or deleted");
+        }
+        Upsert { on: self.on.clone(), matched, insert, missing }
+    }
+}
+
+fn conflict(message: &str) -> ! {
+    crate::usage(ErrorKind::ArgumentConflict, message)
 }
 
 /// The columns of `table` that files with the schema `found` have.

@@ -50,6 +50,8 @@ pub struct CommitOptions {
     /// A file that is locked while a version is published. Needed for stores that ignore the condition of a write that must
     /// not replace anything, which are refused without; of no use unless all who write to the table lock the same file.
     pub lock: Option<PathBuf>,
+    /// How manifests of a new table are named. One that is there goes on as it began.
+    pub naming: Naming,
     /// Key-value pairs that the transaction keeps. Other software shows the one with the key
     /// [`CommitOptions::MESSAGE`] as what the commit is about.
     pub properties: BTreeMap<String, String>,
@@ -74,6 +76,7 @@ impl Default for CommitOptions {
             retries: 10,
             patience: Duration::from_secs(30),
             lock: None,
+            naming: Naming::default(),
             properties: BTreeMap::new(),
         }
     }
@@ -278,7 +281,7 @@ async fn publish(
     uuid: &str,
     options: &CommitOptions,
 ) -> Result<Option<Found>> {
-    let naming = previous.map_or(Naming::default(), |previous| previous.naming);
+    let naming = previous.map_or(options.naming, |previous| previous.naming);
     let before = previous.map(|previous| &previous.manifest);
     let read_version = operation.read_version(before);
     let next = operation.apply(before, SystemTime::now());

@@ -66,6 +66,15 @@ impl Table {
         again(self, &options.commit, work).await
     }
 
+    /// Sees that [`Self::update`] could set the columns of `set`: that there are such columns, and that the expressions can be
+    /// worked out. Reads no rows, so that a value may still turn out not to fit.
+    pub fn check_update<N: AsRef<str>>(&self, set: &[(N, Expr)]) -> Result<()> {
+        self.replacement(&WriteOptions::default(), "updating")?;
+        let set = set.iter().map(|(name, expr)| (name.as_ref(), expr)).collect::<Vec<_>>();
+        let projection = Projection::new(&self.shared.schema, None, false)?;
+        Assignments::plan(self, projection.arrow_schema(), &set).map(drop)
+    }
+
     async fn update_once(
         &self,
         set: &[(&str, &Expr)],

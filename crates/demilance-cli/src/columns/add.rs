@@ -12,6 +12,7 @@ use futures::{StreamExt, TryStreamExt};
 
 use super::Changed;
 use super::watch::Watch;
+use crate::committing::NewFiles;
 use crate::source::{Progress, Sources, expand};
 use crate::type_name;
 
@@ -29,7 +30,7 @@ Examples:
   demilance add-column robot.lance --name pose.norm --expr 'pose.x * pose.x + pose.y * pose.y'
   demilance add-column robot.lance --name label --null string
   demilance add-column robot.lance --name embedding --null 'fixed_size_list<float>[64]'
-  demilance add-column robot.lance --from scores.parquet
+  demilance add-column robot.lance --from scores.parquet --compression zstd
   demilance add-column robot.lance --from labels.csv --on frame
   demilance add-column robot.lance --from labels.csv --on frame --name label";
 
@@ -53,8 +54,10 @@ pub(crate) struct AddArguments {
     #[arg(long, value_name = "TYPE", value_parser = type_name::parse)]
     null: Option<DataType>,
     /// Column of both FILE and the table by which rows find each other
-    #[arg(long, value_name = "KEY", requires = "from")]
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["expr", "null"])]
     on: Option<String>,
+    #[command(flatten)]
+    files: NewFiles,
 }
 
 /// Runs the command.
@@ -77,7 +80,8 @@ impl AddArguments {
             }
             (None, None) => bail!("say where the values come from: --expr, --from or --null"),
         };
-        let options = ColumnOptions { rows_done: Some(Arc::default()), ..Default::default() };
+        let options =
+            ColumnOptions { rows_done: Some(Arc::default()), ..self.table.column_options(&self.files) };
         let watch = options.rows_done.clone().map(|rows| Watch::start(rows, table.rows()));
         let added = table.add_columns(columns, &options).await;
         drop(watch);
@@ -97,7 +101,7 @@ impl AddArguments {
             Some(key) => NewColumns::joined(batches, key),
             None => NewColumns::aligned(batches),
         };
-        let added = table.add_columns(columns, &ColumnOptions::default()).await;
+        let added = table.add_columns(columns, &self.table.column_options(&self.files)).await;
         progress.clear();
         // What is wrong with a source has the path of that.
         added.map_err(|error| failure.or(error.into()))

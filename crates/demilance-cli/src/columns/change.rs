@@ -1,15 +1,15 @@
-//! `demilance drop-column`, `rename-column` and `cast-column`.
+//! `demilance drop-column`, `rename-column`, `cast-column` and `alter-column`.
 
 use std::sync::Arc;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
+use clap::{ArgGroup, Args, ValueEnum};
 use demilance::arrow::DataType;
-use demilance::table::CommitOptions;
 use demilance::{ColumnOptions, Misfits};
 
 use super::Changed;
 use super::watch::Watch;
+use crate::committing::NewFiles;
 use crate::type_name;
 
 const DROP_HELP: &str = "\
@@ -37,6 +37,13 @@ Examples:
   demilance cast-column robot.lance pose.x double
   demilance cast-column robot.lance reward float --misfits null
   demilance cast-column robot.lance state 'fixed_size_list<float>[14]'";
+
+const ALTER_HELP: &str = "\
+No data are written. That nulls are no more allowed is refused if there are any; the column is read to find out.
+
+Examples:
+  demilance alter-column robot.lance label --not-null
+  demilance alter-column robot.lance pose.x --nullable";
 
 /// What `drop-column` is told.
 #[derive(Debug, Args)]
@@ -75,6 +82,25 @@ pub(crate) struct CastArguments {
     /// What becomes of values that do not fit
     #[arg(long, value_enum, default_value_t = OnMisfit::Refuse)]
     misfits: OnMisfit,
+    #[command(flatten)]
+    files: NewFiles,
+}
+
+/// What `alter-column` is told.
+#[derive(Debug, Args)]
+#[command(after_help = ALTER_HELP)]
+#[command(group = ArgGroup::new("nulls").required(true).args(["nullable", "not_null"]))]
+pub(crate) struct AlterArguments {
+    #[command(flatten)]
+    table: Changed,
+    /// Column; dots go into structs
+    name: String,
+    /// It may be null
+    #[arg(long)]
+    nullable: bool,
+    /// It must not be null
+    #[arg(long)]
+    not_null: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -89,7 +115,7 @@ enum OnMisfit {
 pub(crate) async fn drop(arguments: DropArguments) -> Result<()> {
     let DropArguments { table, names } = &arguments;
     let before = table.open().await?;
-    let outcome = before.drop_columns(names, &CommitOptions::default()).await;
+    let outcome = before.drop_columns(names, &table.committing.options()).await;
     table.report(&before, outcome.map_err(Into::into)).await
 }
 
@@ -97,19 +123,27 @@ pub(crate) async fn drop(arguments: DropArguments) -> Result<()> {
 pub(crate) async fn rename(arguments: RenameArguments) -> Result<()> {
     let RenameArguments { table, old, new } = &arguments;
     let before = table.open().await?;
-    let outcome = before.rename_column(old, new, &CommitOptions::default()).await;
+    let outcome = before.rename_column(old, new, &table.committing.options()).await;
+    table.report(&before, outcome.map_err(Into::into)).await
+}
+
+/// Says whether a column may be null.
+pub(crate) async fn alter(arguments: AlterArguments) -> Result<()> {
+    let AlterArguments { table, name, nullable, .. } = &arguments;
+    let before = table.open().await?;
+    let outcome = before.set_nullable(name, *nullable, &table.committing.options()).await;
     table.report(&before, outcome.map_err(Into::into)).await
 }
 
 /// Casts a column.
 pub(crate) async fn cast(arguments: CastArguments) -> Result<()> {
-    let CastArguments { table, name, to, misfits } = &arguments;
+    let CastArguments { table, name, to, misfits, files } = &arguments;
     let before = table.open().await?;
     let misfits = match misfits {
         OnMisfit::Refuse => Misfits::Refuse,
         OnMisfit::Null => Misfits::Null,
     };
-    let options = ColumnOptions { rows_done: Some(Arc::default()), ..Default::default() };
+    let options = ColumnOptions { rows_done: Some(Arc::default()), ..table.column_options(files) };
     let watch = options.rows_done.clone().map(|rows| Watch::start(rows, before.rows()));
     let outcome = before.cast_column(name, to, misfits, &options).await;
     std::mem::drop(watch);

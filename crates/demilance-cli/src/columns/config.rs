@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use clap::Args;
-use demilance::table::{CommitOptions, ConfigChange, Pairs, Table};
+use demilance::table::{ConfigChange, Pairs, Table};
 
 use super::Changed;
 
@@ -46,7 +46,7 @@ pub(crate) async fn config(arguments: ConfigArguments) -> Result<()> {
         let pairs = arguments.pairs(&before).with_context(|| arguments.table.path.clone())?;
         return crate::print(&lines(&pairs));
     }
-    let outcome = before.update_config(&arguments.change(), &CommitOptions::default()).await;
+    let outcome = before.update_config(&arguments.change(), &arguments.table.committing.options()).await;
     let after = outcome.with_context(|| arguments.table.path.clone())?;
     let pairs = arguments.pairs(&after)?;
     crate::print(&format!(

@@ -85,13 +85,13 @@ fn rows_of_files_are_upserted() {
     assert_eq!(ids(&place, "state IS NULL"), "500,new 500");
 
     place.write("few.jsonl", "{\"id\": 1}\n{\"id\": 900}\n");
-    let text = place.ok("upsert t.lance --on id few.jsonl --no-insert --no-update --delete-missing");
+    let text = place.ok("upsert t.lance --on id few.jsonl --when-not-matched skip --when-matched keep --when-not-matched-by-source delete");
     assert!(
         text.starts_with("t.lance: updated 0 rows, added 0, deleted 130; version 3 has 1 row\n"),
         "{text}"
     );
     assert_eq!(ids(&place, "true"), "1,text 1");
-    let text = place.ok("upsert t.lance --on id more.csv --no-update --no-insert --delete-missing");
+    let text = place.ok("upsert t.lance --on id more.csv --when-matched keep --when-not-matched skip --when-not-matched-by-source delete");
     assert!(
         text.starts_with("t.lance: updated 0 rows, added 0, deleted 1; version 4 has 0 rows\n"),
         "{text}"
@@ -107,7 +107,15 @@ fn rows_of_files_are_upserted() {
     );
     assert!(place.error("upsert t.lance --on text few.jsonl").contains("\"text\" is not among the columns"));
     assert_eq!(place.call(["upsert", "t.lance", "few.jsonl"]).code, Some(2));
-    let nothing = place.call(["upsert", "t.lance", "--on", "id", "few.jsonl", "--no-update", "--no-insert"]);
+    for words in [
+        "--when-matched keep --when-not-matched skip",
+        "--when-matched keep --update-if true",
+        "--delete-if true",
+    ] {
+        let words = format!("upsert t.lance --on id few.jsonl {words}");
+        assert_eq!(place.call(words.split_whitespace()).code, Some(2), "{words}");
+    }
+    let nothing = place.call(["upsert", "t.lance", "--on", "id", "few.jsonl", "--when-matched", "skip"]);
     assert_eq!(nothing.code, Some(2));
     place.ok("verify t.lance");
 }

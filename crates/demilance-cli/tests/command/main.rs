@@ -11,6 +11,7 @@ mod count;
 mod demo;
 mod import;
 mod inspect;
+mod operations;
 mod recordings;
 mod refs;
 mod refuse;
