@@ -38,7 +38,7 @@ pub(super) fn number(codes: Option<Vec<u16>>, entries: usize, path: &LeafPath) -
     if path.kind == LeafKind::Dictionary {
         null_under_null(&mut levels, steps);
     }
-    strict_under_null(&mut levels, steps);
+    struct_under_null(&mut levels, steps);
     let mut layers = Vec::with_capacity(steps.len());
     for (layer, step) in (0_u16..).zip(steps.iter().rev()) {
         let occurs = |code: u16| levels.get(usize::from(code)).is_some_and(|level| *level > 0);
@@ -103,17 +103,16 @@ fn null_under_null(levels: &mut [u16], steps: &[Step]) {
     }
 }
 
-/// Sets levels for null aside for structs with members that must not be null, if something above them is null
-/// somewhere.
+/// Sets levels for null aside for structs, if something above them is null somewhere.
 ///
-/// The reference's reader takes a struct without such a level for valid even there, and then refuses it because of its
-/// members.
-fn strict_under_null(levels: &mut [u16], steps: &[Step]) {
+/// The reference's reader takes a struct without such a level for valid even there. If a member must not be null, it then
+/// refuses the struct, also one that it puts together with members from other files.
+fn struct_under_null(levels: &mut [u16], steps: &[Step]) {
     let mut masked = false;
     for (outer, step) in steps.iter().enumerate() {
         let layer = u16::try_from(steps.len() - 1 - outer).unwrap_or(u16::MAX);
         let Some(null) = levels.get_mut(usize::from(null_code(layer))) else { continue };
-        if masked && step.strict {
+        if masked && matches!(step.nesting, Nesting::Struct { .. }) {
             *null = 1;
         }
         masked = step.nesting != Nesting::List && (masked || *null > 0);
@@ -128,9 +127,9 @@ mod tests {
     use crate::settings::Settings;
 
     #[test]
-    fn a_struct_with_strict_members_has_a_level_for_null_below_a_null() {
-        let step = |nesting, strict| Step { name: "a".into(), nullable: true, strict, nesting };
-        let structs = |strict| step(Nesting::Struct { member: 0 }, strict);
+    fn a_struct_has_a_level_for_null_below_a_null() {
+        let step = |nesting| Step { name: "a".into(), nullable: true, nesting };
+        let structs = || step(Nesting::Struct { member: 0 });
         let item = |nullable| Layer::Item { nullable };
         let layers = |steps: Vec<Step>, codes| {
             let path = LeafPath {
@@ -142,19 +141,18 @@ mod tests {
             };
             number(Some(codes), 2, &path).unwrap().numbering.layers().to_vec()
         };
-        let nested = |strict| vec![structs(false), structs(strict), step(Nesting::Leaf, false)];
+        let nested = || vec![structs(), structs(), step(Nesting::Leaf)];
         let (there, null) = (0, null_code(2));
-        assert_eq!(layers(nested(true), vec![there, null]), [item(false), item(true), item(true)]);
-        assert_eq!(layers(nested(false), vec![there, null]), [item(false), item(false), item(true)]);
-        assert_eq!(layers(nested(true), vec![there, there]), [item(false); 3]);
+        assert_eq!(layers(nested(), vec![there, null]), [item(false), item(true), item(true)]);
+        assert_eq!(layers(nested(), vec![there, there]), [item(false); 3]);
         // A null list has no slots below it.
-        let below_list = vec![step(Nesting::List, false), structs(true), step(Nesting::Leaf, false)];
+        let below_list = vec![step(Nesting::List), structs(), step(Nesting::Leaf)];
         let list = Layer::List { nullable: true, emptyable: false };
         assert_eq!(layers(below_list, vec![there, null]), [item(false), item(false), list]);
     }
 
     fn layers(kind: LeafKind, codes: Vec<u16>) -> Vec<Layer> {
-        let step = |nesting| Step { name: "a".into(), nullable: true, strict: false, nesting };
+        let step = |nesting| Step { name: "a".into(), nullable: true, nesting };
         let steps = vec![step(Nesting::Struct { member: 0 }), step(Nesting::Leaf)];
         let path =
             LeafPath { steps, kind, data_type: DataType::Int32, packed: None, settings: Settings::default() };

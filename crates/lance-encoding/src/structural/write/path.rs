@@ -34,8 +34,6 @@ pub(super) struct Step {
     pub(super) name: String,
     /// Whether its schema admits nulls.
     pub(super) nullable: bool,
-    /// Whether it is a struct with members that must not be null.
-    pub(super) strict: bool,
     /// What it is.
     pub(super) nesting: Nesting,
 }
@@ -114,11 +112,7 @@ impl Walk<'_> {
         }
         refuse_extensions(field, &name)?;
         let packed = is_packed(field);
-        let strict = match field.data_type() {
-            DataType::Struct(members) if !packed => members.iter().any(|member| !member.is_nullable()),
-            _ => false,
-        };
-        let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), strict, nesting };
+        let step = |nesting| Step { name: name.clone(), nullable: field.is_nullable(), nesting };
         let first = self.paths.len();
         match field.data_type() {
             DataType::Struct(members) if !members.is_empty() && !packed => {
