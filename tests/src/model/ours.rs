@@ -16,14 +16,14 @@ type Done = Result<(), TableError>;
 
 /// Opens the latest version, or another.
 pub async fn open(history: &History, version: Option<u64>) -> Result<Table, TableError> {
-    let store = Store::local(&history.path);
+    let store = Store::local(&history.path).durable(false);
     Table::open_at(store, &history.reference(version), OpenOptions::default()).await
 }
 
 /// Makes a table.
 pub async fn create(path: &std::path::Path, rows: &Rows, version: Version, stable_row_ids: bool) -> Done {
     let options = WriteOptions { version: Some(version), stable_row_ids, ..written(rows, WriteMode::Create) };
-    Table::write(Store::local(path), batches(rows), options).await.map(drop)
+    Table::write(Store::local(path).durable(false), batches(rows), options).await.map(drop)
 }
 
 /// Does `step` on the latest version of `history`.
