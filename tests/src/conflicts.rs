@@ -13,13 +13,13 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
-use bytes::Bytes;
 use lance_io::Store;
 use lance_table::{
     ColumnOptions, CommitOptions, CompactionOptions, ConfigChange, Expr, Misfits, NewColumns, OpenOptions,
     Pairs, Table, TableError, Upsert, WriteMode, WriteOptions,
 };
 
+use crate::files::Files;
 use crate::{ours, same};
 
 /// The version that both writers know.
@@ -119,7 +119,7 @@ fn scores(range: impl Iterator<Item = i64> + Clone) -> RecordBatch {
 /// The table, as files that can be copied.
 #[derive(Debug)]
 pub struct Base {
-    files: Vec<(String, Bytes)>,
+    files: Files,
 }
 
 impl Base {
@@ -132,19 +132,12 @@ impl Base {
         let table = table.delete(&Expr::parse("id IN (13, 14, 15)").unwrap(), &commit).await.unwrap().table;
         let table = table.update_config(&pairs("config", "owner", "lab"), &commit).await.unwrap();
         assert_eq!(table.version(), READ);
-        let mut all = vec![];
-        for path in files(&store).await {
-            let bytes = store.read_all(&path).await.unwrap();
-            all.push((path, bytes));
-        }
-        Self { files: all }
+        Self { files: Files::of(&store).await }
     }
 
     /// Puts it into `store`, which is empty.
     pub async fn copy_to(&self, store: &Store) {
-        for (path, bytes) in &self.files {
-            store.put(path, bytes.clone()).await.unwrap();
-        }
+        self.files.copy_to(store).await;
     }
 
     /// What is there after `theirs` and then `ours`, which knows of that; or what the latter says.
@@ -286,18 +279,4 @@ pub fn by_id(batch: &RecordBatch) -> RecordBatch {
     let mut order = (0..batch.num_rows() as u64).collect::<Vec<_>>();
     order.sort_by_key(|row| ids.value(*row as usize));
     same::rows_at(batch, &order)
-}
-
-/// All files in `store` by their paths.
-pub async fn files(store: &Store) -> Vec<String> {
-    let (mut files, mut directories) = (vec![], vec![String::new()]);
-    while let Some(directory) = directories.pop() {
-        for listed in store.list(&directory).await.unwrap() {
-            let path = [directory.as_str(), listed.name.as_str()].join("/");
-            let path = path.trim_start_matches('/').to_string();
-            if listed.is_dir { directories.push(path) } else { files.push(path) }
-        }
-    }
-    files.sort();
-    files
 }

@@ -1,6 +1,5 @@
 //! Operations on a small table, each to be stopped at any of its writes.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
@@ -43,9 +42,8 @@ fn rows(range: std::ops::Range<i64>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("name", names, true)]).unwrap()
 }
 
-/// Makes the table in the directory `at`: three versions with five fragments, some rows deleted, the first version tagged.
-pub async fn make(at: &Path) {
-    let store = Store::local(at).durable(false);
+/// Makes the table in `store`: three versions with five fragments, some rows deleted, the first version tagged.
+pub async fn make(store: Store) {
     let options = WriteOptions { max_rows_per_fragment: 10, ..Default::default() };
     let table = Dataset::write_to(store, rows(0..30), options.clone()).await.unwrap();
     table.create_tag(TAG).await.unwrap();

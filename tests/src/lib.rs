@@ -12,6 +12,7 @@ pub mod crash;
 pub mod draw;
 pub mod edit;
 pub mod file_fuzz;
+pub mod files;
 pub mod fixture;
 pub mod fuzzing;
 pub mod legacy;
@@ -31,6 +32,7 @@ pub mod theirs;
 pub mod trial;
 pub mod types;
 pub mod verified;
+pub mod watch;
 
 use std::path::PathBuf;
 

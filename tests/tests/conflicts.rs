@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use demilance_tests::conflicts::{self, Base, CHANGES, Change, Outcome, READ, Seen};
+use demilance_tests::files::paths;
 use demilance_tests::ours;
 use lance_io::{FailPoints, Moment, Store, Write};
 use lance_table::{Table, TableError};
@@ -44,7 +45,7 @@ impl Case {
             Comes::First => {
                 let table = conflicts::open(store.clone()).await;
                 conflicts::run(theirs, &conflicts::open(store.clone()).await, 10).await.expect_done();
-                let before = (conflicts::see(&store).await, conflicts::files(&store).await);
+                let before = (conflicts::see(&store).await, paths(&store).await);
                 // What is to be restored is put after all that there is.
                 if ours.name == "restore" {
                     letter = 'k';
@@ -89,7 +90,7 @@ impl Case {
         }
         // Nothing of it is left.
         after.check(&before.0).map_err(|error| format!("it is refused, but changed {error}"))?;
-        let mut files = conflicts::files(&store).await;
+        let mut files = paths(&store).await;
         if ours.operation == "compaction" {
             // Ids may have been set aside already, which is a version of its own.
             files.retain(|file| before.1.contains(file) || !(file.starts_with('_')));
@@ -106,7 +107,7 @@ type Came = Arc<Mutex<Option<(Seen, Vec<String>)>>>;
 /// `store`, in which somebody else does `theirs` just before the manifest `number` that is written through it; and what is
 /// there then.
 async fn interrupted(store: &Store, theirs: Change, number: usize) -> (Store, Came) {
-    let (came, known) = (Came::default(), conflicts::files(store).await);
+    let (came, known) = (Came::default(), paths(store).await);
     let (inner, tell, manifests) = (store.clone(), Arc::clone(&came), Mutex::new(0));
     let hook = move |moment: &Moment<'_>| {
         if moment.write != Write::PutIfAbsent || moment.done || !moment.path.starts_with("_versions/") {
@@ -118,10 +119,10 @@ async fn interrupted(store: &Store, theirs: Change, number: usize) -> (Store, Ca
             let (store, tell, known) = (inner.clone(), Arc::clone(&tell), known.clone());
             let other = std::thread::spawn(move || {
                 ours::run(async {
-                    let on_the_way = conflicts::files(&store).await;
+                    let on_the_way = paths(&store).await;
                     let table = Table::open(store.clone(), None).await.unwrap();
                     conflicts::run(theirs, &table, 10).await.expect_done();
-                    let mut files = conflicts::files(&store).await;
+                    let mut files = paths(&store).await;
                     files.retain(|file| known.contains(file) || !on_the_way.contains(file));
                     *tell.lock().unwrap() = Some((conflicts::see(&store).await, files));
                 });

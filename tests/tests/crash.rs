@@ -53,7 +53,7 @@ impl Case {
         let place = tempfile::tempdir().unwrap();
         let (before, after) = (place.path().join("before"), place.path().join("after"));
         ours::run(async {
-            crash::make(&before).await;
+            crash::make(Store::local(&before).durable(false)).await;
             copy(&before, &after);
             let (old, store) = (see(&before).await, Store::local(&after).durable(false));
             crash::run(operation, store).await.unwrap();

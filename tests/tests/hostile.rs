@@ -1,16 +1,13 @@
 //! Broken files: a file that is cut off or has a wrong byte gives an error or data, and never a panic, never a
 //! huge allocation, never an endless loop.
 
-use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use demilance_tests::draw::Draw;
+use demilance_tests::watch::Watch;
 use demilance_tests::{fixture, ours};
-use futures::{FutureExt, TryStreamExt};
+use futures::TryStreamExt;
 use lance_file::{Rows, ScanOptions};
 use lance_io::Store;
 use lance_table::Table;
@@ -18,10 +15,6 @@ use lance_table::Table;
 /// One wrong byte in this many places of each file, and as many again in the metadata at the end, which are small
 /// and decide everything. `DEMILANCE_FLIPS` sets another number, `DEMILANCE_SEED` other places.
 const FLIPS: usize = 120;
-/// More address space than any of the files needs by far.
-const MEMORY: u64 = 6 << 30;
-/// More time than reading any of them takes by far.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 #[test]
 fn files_that_are_cut_off() {
@@ -33,7 +26,7 @@ fn files_that_are_cut_off() {
         let far = (0..40).map(|_| draw.below(bytes.len())).collect::<Vec<_>>();
         for length in near.into_iter().chain(far).chain(0..41) {
             let cut = bytes.slice(..length.min(bytes.len()));
-            watch.read(cut, || format!("{name} cut off after {length} bytes"));
+            watch.run(read(cut), || format!("{name} cut off after {length} bytes"));
         }
     }
     watch.finish();
@@ -58,7 +51,7 @@ fn files_with_a_wrong_byte() {
                 _ => 1 + draw.below(255) as u8,
             };
             broken[at] ^= flip;
-            watch.read(broken.into(), || format!("{name} with byte {at} ^ {flip:#04x}"));
+            watch.run(read(broken.into()), || format!("{name} with byte {at} ^ {flip:#04x}"));
         }
     }
     watch.finish();
@@ -135,68 +128,6 @@ fn files() -> Vec<(String, Bytes)> {
         // The largest files have nothing that the others do not have, and take long.
         .filter(|(_, bytes)| bytes.len() < 150_000)
         .collect()
-}
-
-/// Reads files and notes every panic, in whatever thread, by where it happens.
-struct Watch {
-    runtime: tokio::runtime::Runtime,
-    panics: Arc<Mutex<BTreeMap<String, usize>>>,
-    found: Mutex<Vec<String>>,
-    reads: Mutex<usize>,
-    _turn: MutexGuard<'static, ()>,
-}
-
-/// The hook is one for the process, so the tests of this file take turns where they share one.
-static TURN: Mutex<()> = Mutex::new(());
-
-impl Watch {
-    fn start() -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        // A huge allocation then aborts the test instead of passing by luck.
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::process::{Resource, Rlimit, setrlimit};
-            setrlimit(Resource::As, Rlimit { current: Some(MEMORY), maximum: Some(MEMORY) }).unwrap();
-        }
-        let panics = Arc::new(Mutex::new(BTreeMap::new()));
-        let noted = Arc::clone(&panics);
-        std::panic::set_hook(Box::new(move |info| {
-            let message = info.to_string().replace('\n', " ");
-            *noted.lock().unwrap_or_else(PoisonError::into_inner).entry(message).or_insert(0) += 1;
-        }));
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        Self { runtime, panics, found: Mutex::default(), reads: Mutex::default(), _turn: turn }
-    }
-
-    fn read(&self, bytes: Bytes, what: impl Fn() -> String) {
-        self.run(read(bytes), what);
-    }
-
-    fn run(&self, work: impl Future<Output = ()>, what: impl Fn() -> String) {
-        let before = self.panics.lock().unwrap().values().sum::<usize>();
-        let started = Instant::now();
-        let work = async { AssertUnwindSafe(tokio::time::timeout(PATIENCE, work)).catch_unwind().await };
-        let outcome = self.runtime.block_on(work);
-        *self.reads.lock().unwrap() += 1;
-        let after = self.panics.lock().unwrap().values().sum::<usize>();
-        if after > before {
-            self.found.lock().unwrap().push(format!("{}: a panic", what()));
-        }
-        if matches!(outcome, Ok(Err(_))) || started.elapsed() > PATIENCE {
-            self.found.lock().unwrap().push(format!("{}: {:?}", what(), started.elapsed()));
-        }
-    }
-
-    fn finish(self) {
-        let _ = std::panic::take_hook();
-        let found = self.found.into_inner().unwrap();
-        println!("{} broken files read", self.reads.into_inner().unwrap());
-        let panics = self.panics.lock().unwrap();
-        let places: Vec<_> = panics.iter().map(|(place, times)| format!("{times} × {place}")).collect();
-        let shown: Vec<_> = found.iter().take(30).map(String::as_str).collect();
-        assert!(found.is_empty(), "{} found:\n{}\n{}", found.len(), places.join("\n"), shown.join("\n"));
-    }
 }
 
 /// Scans the first rows and takes some, as far as there are any. Errors are what is expected.

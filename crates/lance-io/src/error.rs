@@ -35,6 +35,15 @@ pub enum IoError {
         /// What it said.
         source: std::io::Error,
     },
+    /// The file was written and has its name, but the operating system did not say that the name is on the disk: after a
+    /// power failure it may be there or not.
+    #[error("{path}: written, but perhaps not for good: {source}")]
+    NotDurable {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
     /// The object store refused.
     #[cfg(feature = "object-store")]
     #[error("{path}: {source}")]

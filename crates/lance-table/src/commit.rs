@@ -23,7 +23,7 @@ use crate::manifest::{Naming, flags, names};
 use crate::operation::{self, Operation, Verdict};
 use crate::place::Places;
 use crate::proto::Transaction;
-use crate::table::CONCURRENT;
+use crate::table::{CONCURRENT, check};
 use crate::{Manifest, Result, TableError};
 use lock::Lock;
 
@@ -284,7 +284,8 @@ async fn publish(
     let naming = previous.map_or(options.naming, |previous| previous.naming);
     let before = previous.map(|previous| &previous.manifest);
     let read_version = operation.read_version(before);
-    let next = operation.apply(before, SystemTime::now());
+    // Nobody could read a version that contradicts itself, as it may where the one before does.
+    let next = operation.apply(before, SystemTime::now()).and_then(|next| check(&next).map(|()| next));
     let mut next = next.map_err(|error| TableError::format(store.location(""), error))?;
     let transaction = Transaction {
         read_version,
@@ -314,6 +315,10 @@ async fn publish(
         let (location, source) = (store.location(""), Box::new(source));
         TableError::UnknownOutcome { location, version, source }
     };
+    // It stands there, and may be gone after a power failure.
+    if matches!(error, IoError::NotDurable { .. }) {
+        return Err(unknown(error));
+    }
     let theirs = match latest::read(store, version, naming).await {
         Ok(theirs) => match transaction_of(store, &theirs.manifest).await {
             Ok(theirs) => theirs,

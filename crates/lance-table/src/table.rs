@@ -304,6 +304,15 @@ async fn complete(
     Ok(fragment)
 }
 
+/// An error if a table with `manifest` could not be opened, as far as that can be told without looking at other files.
+pub(crate) fn check(manifest: &Manifest) -> Result<(), FormatError> {
+    let message = &manifest.message;
+    flags::check_consistent(message)?;
+    Schema::from_proto(&message.fields, &message.schema_metadata)?;
+    let fragments = message.fragments.iter().cloned().map(Fragment::new).collect::<Result<Vec<_>, _>>()?;
+    check_versions(manifest, &fragments)
+}
+
 /// Files of other versions than the table's need a flag.
 fn check_versions(manifest: &Manifest, fragments: &[Fragment]) -> Result<(), FormatError> {
     let Some(format) = &manifest.message.data_format else { return Ok(()) };

@@ -54,7 +54,11 @@ impl Temporary {
             Publish::IfAbsent => rename_if_absent(&self.path, &self.target).map_err(refused)?,
         }
         self.published = true;
-        if durable { sync_directory(&self.target).map_err(refused) } else { Ok(()) }
+        match durable {
+            // Asking again would tell nothing: what could not be written is forgotten after it was told once.
+            true => sync_directory(&self.target).map_err(|source| IoError::NotDurable { path: name, source }),
+            false => Ok(()),
+        }
     }
 }
 

@@ -32,10 +32,14 @@ impl Objects {
     async fn probe(&self, dir: &str) -> Result<bool> {
         let path = format!("{dir}/.tmp-probe-{}", uuid::Uuid::new_v4().simple());
         let first = self.put(&path, Bytes::from_static(b"1"), PutMode::Create).await;
-        if let Err(IoError::Store { source: object_store::Error::NotImplemented { .. }, .. }) = first {
-            return Ok(false);
+        match first {
+            Err(IoError::Store { source: object_store::Error::NotImplemented { .. }, .. }) => {
+                return Ok(false);
+            }
+            // Nobody else has this name: it was sent twice, and the second found the first.
+            Err(IoError::AlreadyExists { .. }) => return self.delete(&path).await.map(|()| true),
+            first => first?,
         }
-        first?;
         let second = self.put(&path, Bytes::from_static(b"2"), PutMode::Create).await;
         let removed = self.delete(&path).await;
         match second {

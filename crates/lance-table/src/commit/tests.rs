@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use futures::stream::BoxStream;
 use lance_file::proto::Field;
 use lance_footer::Version;
+use lance_io::{FailPoints, Moment};
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
@@ -384,6 +385,26 @@ async fn stores_that_ignore_conditions_need_a_lock() {
     let dir = tempfile::tempdir().unwrap();
     let lock = Some(dir.path().join("table.lock"));
     everybody_appends_with(store, CommitOptions { lock, ..Default::default() }).await;
+}
+
+/// A version whose name may not be on the disk can be read, and may be gone after a power failure.
+#[tokio::test]
+async fn what_may_not_last_is_not_acknowledged() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::local(dir.path()).durable(false);
+    commit(&store, 0, create()).await.unwrap();
+    let fail =
+        FailPoints::new(|moment: &Moment<'_>| match moment.done && moment.path.ends_with(".manifest") {
+            true => {
+                let source = std::io::Error::other("the disk is gone");
+                Err(IoError::NotDurable { path: moment.path.into(), source })
+            }
+            false => Ok(()),
+        });
+    let error = commit(&store.with_failpoints(fail), 1, append("a")).await.unwrap_err();
+    assert!(matches!(error, TableError::UnknownOutcome { version: 2, .. }), "{error}");
+    // Nothing of it is removed.
+    assert_eq!((names(&store).await, transactions(&store).await), (vec!["a".into()], 2));
 }
 
 /// A version that nobody says anything about may be ours: nothing of it is removed.
