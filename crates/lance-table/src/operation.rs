@@ -185,7 +185,10 @@ pub(crate) enum Verdict {
 fn following(previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
     let mut next = match previous {
         None => Manifest::default(),
-        Some(previous) => previous.clone(),
+        // What made it can be as large as the rest.
+        Some(Manifest { message, indices, .. }) => {
+            Manifest { message: message.clone(), indices: indices.clone(), transaction: None }
+        }
     };
     let message = &mut next.message;
     message.version =
@@ -205,7 +208,6 @@ fn following(previous: Option<&Manifest>, now: SystemTime) -> Result<Manifest> {
         message.data_format =
             message.fragments.iter().find_map(|fragment| fragment.files.first()).map(format_of);
     }
-    next.transaction = None;
     Ok(next)
 }
 
@@ -241,8 +243,7 @@ fn add_fragments(next: &mut Manifest, mut fragments: Vec<DataFragment>) -> Resul
 fn finish(mut next: Manifest, previous: (u64, u64)) -> Result<Manifest> {
     let message = &mut next.message;
     message.fragments.sort_by_key(|fragment| fragment.id);
-    let ids = message.fragments.iter().map(|fragment| fragment.id).collect::<BTreeSet<_>>();
-    if ids.len() != message.fragments.len() {
+    if !message.fragments.is_sorted_by(|one, next| one.id < next.id) {
         return Err(corrupt("two fragments have the same id"));
     }
     // What later files have replaced is of no use to anybody.
@@ -251,8 +252,8 @@ fn finish(mut next: Manifest, previous: (u64, u64)) -> Result<Manifest> {
             .files
             .retain(|file| file.fields.is_empty() || file.fields.iter().any(|field| *field != REPLACED));
     }
-    if let Some(last) = ids.last() {
-        let last = u32::try_from(*last).map_err(|_| corrupt(format!("fragment id {last}")))?;
+    if let Some(last) = message.fragments.last() {
+        let last = u32::try_from(last.id).map_err(|_| corrupt(format!("fragment id {}", last.id)))?;
         message.max_fragment_id = message.max_fragment_id.max(Some(last));
     }
     let fields = message.fields.iter().map(|field| field.id).collect::<BTreeSet<_>>();

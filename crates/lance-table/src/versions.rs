@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use futures::{StreamExt, TryStreamExt, stream};
+use lance_io::IoError;
 
 use crate::commit::{CommitOptions, transaction_of};
 use crate::manifest::latest;
@@ -45,7 +46,12 @@ impl Table {
         let Some((versions, naming)) = latest::list(self.store()).await? else { return Ok(vec![]) };
         let total = versions.len();
         let infos = versions.into_iter().map(|version| async move {
-            let manifest = latest::read(self.store(), version, naming).await?.manifest;
+            let manifest = match latest::read(self.store(), version, naming).await {
+                Ok(found) => found.manifest,
+                // Clean-up has removed it since they were listed.
+                Err(TableError::Io(IoError::NotFound { .. })) => return Ok(None),
+                Err(error) => return Err(error),
+            };
             let transaction = transaction_of(self.store(), &manifest).await?;
             let made = transaction.as_ref().and_then(|transaction| transaction.operation.as_ref());
             let message = transaction.as_ref().and_then(|transaction| {
@@ -55,7 +61,7 @@ impl Table {
             let files = fragments.iter().flat_map(|fragment| &fragment.files);
             let bytes = files.clone().fold(0_u64, |sum, file| sum.saturating_add(file.file_size_bytes));
             let deletions = fragments.iter().filter(|fragment| fragment.deletion_file.is_some()).count();
-            Ok::<_, TableError>(VersionInfo {
+            Ok::<_, TableError>(Some(VersionInfo {
                 version,
                 timestamp: manifest.timestamp(),
                 operation: made.map(|made| operation::name(Some(made))),
@@ -64,13 +70,14 @@ impl Table {
                 rows: manifest.rows(),
                 files: files.count() + deletions,
                 bytes,
-            })
+            }))
         });
         let mut infos = stream::iter(infos).buffered(CONCURRENT);
-        let mut read = vec![];
+        let (mut read, mut done) = (vec![], 0);
         while let Some(info) = infos.try_next().await? {
-            read.push(info);
-            progress(read.len(), total);
+            read.extend(info);
+            done += 1;
+            progress(done, total);
         }
         Ok(read)
     }

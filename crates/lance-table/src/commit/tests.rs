@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use futures::stream::BoxStream;
 use lance_file::proto::Field;
@@ -244,11 +244,20 @@ struct Faulty {
     next: AtomicU8,
     /// Whether it writes over what is there even if it is told not to.
     careless: bool,
+    /// How many objects are being read, and how many were at most.
+    reading: AtomicUsize,
+    most: AtomicUsize,
 }
 
 impl Faulty {
     fn new(careless: bool) -> Arc<Self> {
-        Arc::new(Self { inner: InMemory::new(), next: AtomicU8::new(0), careless })
+        Arc::new(Self {
+            inner: InMemory::new(),
+            next: AtomicU8::new(0),
+            careless,
+            reading: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+        })
     }
 
     fn set(&self, fault: Fault) {
@@ -312,7 +321,14 @@ impl ObjectStore for Faulty {
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> object_store::Result<GetResult> {
-        self.inner.get_opts(location, options).await
+        self.most.fetch_max(self.reading.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        // An answer takes its time.
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        let result = self.inner.get_opts(location, options).await;
+        self.reading.fetch_sub(1, Ordering::SeqCst);
+        result
     }
 
     fn delete_stream(
@@ -405,6 +421,25 @@ async fn what_may_not_last_is_not_acknowledged() {
     assert!(matches!(error, TableError::UnknownOutcome { version: 2, .. }), "{error}");
     // Nothing of it is removed.
     assert_eq!((names(&store).await, transactions(&store).await), (vec!["a".into()], 2));
+}
+
+/// Neither one after the other nor all at once.
+#[tokio::test]
+async fn versions_are_read_side_by_side() {
+    const VERSIONS: u64 = 200;
+    let faulty = Faulty::new(false);
+    let store = Store::object(Arc::clone(&faulty) as Arc<dyn ObjectStore>, "table");
+    commit(&store, 0, create()).await.unwrap();
+    for version in 1..VERSIONS {
+        commit(&store, version, append("a")).await.unwrap();
+    }
+    let reset = || faulty.most.swap(0, Ordering::SeqCst);
+    reset();
+    let table = Table::open(store.clone(), None).await.unwrap();
+    assert_eq!((table.versions().await.unwrap().len() as u64, reset()), (VERSIONS, CONCURRENT));
+    // A commit that comes late looks at what all others did.
+    commit(&store, 1, append("late")).await.unwrap();
+    assert_eq!(reset(), CONCURRENT);
 }
 
 /// A version that nobody says anything about may be ours: nothing of it is removed.

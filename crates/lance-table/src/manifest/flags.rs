@@ -1,5 +1,7 @@
 //! Feature flags: which tables may be read and written, and what a commit sets.
 
+use std::collections::BTreeSet;
+
 use lance_footer::{FormatError, Result};
 
 use crate::proto;
@@ -115,8 +117,10 @@ pub(crate) fn compute(
         both |= COVERING_INDICES;
     }
     let default = next.data_format.as_ref().map_or("", |format| format.version.as_str());
-    let mut files = next.fragments.iter().flat_map(|fragment| &fragment.files);
-    if files.any(|file| format!("{}.{}", file.file_major_version, file.file_minor_version) != default) {
+    let files = next.fragments.iter().flat_map(|fragment| &fragment.files);
+    let versions =
+        files.map(|file| (file.file_major_version, file.file_minor_version)).collect::<BTreeSet<_>>();
+    if versions.iter().any(|(major, minor)| format!("{major}.{minor}") != default) {
         both |= MIXED_VERSIONS;
     }
     if !next.config.is_empty() {
