@@ -14,6 +14,7 @@ import datetime
 import json
 import os
 import sys
+import time
 
 import lance
 import pyarrow as pa
@@ -127,6 +128,16 @@ def do_filter_table(path, filters):
             return {"error": str(error)[:300]}
 
     return [passing(text) for text in filters]
+
+
+def do_time_open(path, times):
+    """The median of how many seconds it takes to open a table."""
+    took = []
+    for _ in range(times):
+        start = time.perf_counter()
+        lance.dataset(path)
+        took.append(time.perf_counter() - start)
+    return sorted(took)[times // 2]
 
 
 def do_describe_table(path):

@@ -11,6 +11,8 @@ use demilance::{Dataset, Upsert, WriteOptions};
 use futures::future::BoxFuture;
 use lance_io::{Counts, Store};
 
+pub mod many;
+
 /// The names of the steps that [`measure`] knows.
 pub const STEPS: [&str; 15] = [
     "open the latest version",
