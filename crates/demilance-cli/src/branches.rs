@@ -2,10 +2,12 @@
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use demilance::Branch;
 use serde_json::json;
 
-use crate::aligned::{self, Side};
+use crate::aligned::Side;
 use crate::committing::Committing;
+use crate::listing::Listing;
 use crate::tags::version;
 use crate::which::{WhichVersion, time_json, time_text};
 
@@ -30,11 +32,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP)]
 pub(crate) struct ListArguments {
-    /// Table
-    path: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    listing: Listing,
 }
 
 /// What `branch` is told.
@@ -72,31 +71,22 @@ enum Command {
 
 /// Lists branches.
 pub(crate) async fn list(arguments: ListArguments) -> Result<()> {
-    let path = &arguments.path;
-    let table = WhichVersion::default().open_path(path).await?;
-    let branches = table.branches().await.with_context(|| path.clone())?;
-    if arguments.json {
-        let branches = branches.iter().map(|branch| {
-            json!({
-                "name": branch.name,
-                "parent": branch.parent,
-                "parent_version": branch.parent_version,
-                "created": time_json(branch.created),
-                "metadata": branch.metadata,
-            })
-        });
-        let value = branches.collect::<Vec<_>>();
-        return crate::print_json(value);
-    }
-    if branches.is_empty() {
-        return crate::print(&format!("{path}: no branches\n"));
-    }
-    let rows = branches.iter().map(|branch| {
+    let listing = &arguments.listing;
+    let branches = listing.open().await?.branches().await.with_context(|| listing.path.clone())?;
+    let columns = [("branch", Side::Left), ("began at", Side::Left), ("created", Side::Left)];
+    let json = |branch: &Branch| {
+        json!({
+            "name": branch.name,
+            "parent": branch.parent,
+            "parent_version": branch.parent_version,
+            "created": time_json(branch.created),
+            "metadata": branch.metadata,
+        })
+    };
+    listing.print("branches", &branches, json, &columns, |branch| {
         let began = version(branch.parent_version, branch.parent.as_deref());
         vec![branch.name.clone(), began, time_text(branch.created)]
-    });
-    let columns = [("branch", Side::Left), ("began at", Side::Left), ("created", Side::Left)];
-    crate::print(&aligned::lines(&columns, &rows.collect::<Vec<_>>()))
+    })
 }
 
 /// Makes or removes one.

@@ -12,44 +12,13 @@ pub(crate) use change::{
 pub(crate) use config::{ConfigArguments, config};
 
 use anyhow::{Context, Result};
-use clap::Args;
-use demilance::ColumnOptions;
 use demilance::table::Table;
 
-use crate::committing::{Committing, NewFiles};
+use crate::committing::Changed;
 use crate::diff::summary;
 use crate::quantity;
-use crate::which::WhichVersion;
-
-/// The table that a command changes.
-#[derive(Debug, Args)]
-struct Changed {
-    /// Table: a path or URL
-    #[arg(value_name = "TABLE")]
-    path: String,
-    /// Branch of the table
-    #[arg(long, value_name = "NAME")]
-    branch: Option<String>,
-    #[command(flatten)]
-    committing: Committing,
-}
 
 impl Changed {
-    /// The latest version. Errors name the table.
-    async fn open(&self) -> Result<Table> {
-        WhichVersion::of_branch(self.branch.clone()).open_path(&self.path).await
-    }
-
-    /// How new columns are written to it.
-    fn column_options(&self, files: &NewFiles) -> ColumnOptions {
-        ColumnOptions {
-            compression: files.compression,
-            checksums: files.checksums(),
-            commit: self.committing.options(),
-            ..ColumnOptions::default()
-        }
-    }
-
     /// Says what became of `before`, and names the table in errors.
     async fn report(&self, before: &Table, outcome: Result<Table>) -> Result<()> {
         let told = async {

@@ -3,10 +3,9 @@
 use anyhow::{Context, Result};
 use clap::Args;
 use demilance::Expr;
-use demilance::table::{Table, WriteOptions};
+use demilance::table::Table;
 
-use crate::committing::{Committing, NewFiles};
-use crate::which::WhichVersion;
+use crate::committing::{Changed, NewFiles};
 use crate::{diff, quantity};
 
 const DELETE_HELP: &str = "\
@@ -32,43 +31,34 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = DELETE_HELP)]
 pub(crate) struct DeleteArguments {
-    /// Table
-    path: String,
-    /// Delete the rows for which EXPR is true; cat --help says what it may be
+    #[command(flatten)]
+    rows: Rows,
+}
+
+/// Some rows of a table that is changed.
+#[derive(Debug, Args)]
+struct Rows {
+    #[command(flatten)]
+    table: Changed,
+    /// The rows for which EXPR is true; cat --help says what it may be
     #[arg(long = "where", value_name = "EXPR")]
     filter: Expr,
-    /// Say how many rows would go, and change nothing
+    /// Say how many rows these are, and change nothing
     #[arg(long)]
     dry_run: bool,
-    /// Branch of the table
-    #[arg(long, value_name = "NAME")]
-    branch: Option<String>,
-    #[command(flatten)]
-    committing: Committing,
 }
 
 /// What `update` is told.
 #[derive(Debug, Args)]
 #[command(after_help = UPDATE_HELP)]
 pub(crate) struct UpdateArguments {
-    /// Table
-    path: String,
+    #[command(flatten)]
+    rows: Rows,
     /// Column that gets the value of an expression; may be said several times
     #[arg(long, value_name = "COLUMN=EXPR", required = true, value_parser = parse_assignment)]
     set: Vec<(String, Expr)>,
-    /// Update the rows for which EXPR is true; cat --help says what it may be
-    #[arg(long = "where", value_name = "EXPR")]
-    filter: Expr,
-    /// Say how many rows would get new values, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Branch of the table
-    #[arg(long, value_name = "NAME")]
-    branch: Option<String>,
     #[command(flatten)]
     files: NewFiles,
-    #[command(flatten)]
-    committing: Committing,
 }
 
 fn parse_assignment(text: &str) -> Result<(String, Expr), String> {
@@ -79,34 +69,29 @@ fn parse_assignment(text: &str) -> Result<(String, Expr), String> {
 
 /// Deletes rows.
 pub(crate) async fn delete(arguments: DeleteArguments) -> Result<()> {
-    let DeleteArguments { path, filter, dry_run, branch, committing } = arguments;
-    let table = WhichVersion::of_branch(branch).open_path(&path).await?;
+    let DeleteArguments { rows: Rows { table: changed, filter, dry_run } } = arguments;
+    let (table, path) = (changed.open().await?, &changed.path);
     if dry_run {
-        return would(&path, "delete", &table, &filter).await;
+        return would(path, "delete", &table, &filter).await;
     }
-    let deleted = table.delete(&filter, &committing.options()).await.with_context(|| path.clone())?;
+    let options = changed.committing.options();
+    let deleted = table.delete(&filter, &options).await.with_context(|| path.clone())?;
     let what = format!("deleted {}", quantity::of(deleted.rows, "row"));
-    report(&path, &what, &deleted.table).await
+    report(path, &what, &deleted.table).await
 }
 
 /// Updates rows.
 pub(crate) async fn update(arguments: UpdateArguments) -> Result<()> {
-    let UpdateArguments { path, set, filter, dry_run, branch, files, committing } = arguments;
-    let table = WhichVersion::of_branch(branch).open_path(&path).await?;
+    let UpdateArguments { rows: Rows { table: changed, filter, dry_run }, set, files } = arguments;
+    let (table, path) = (changed.open().await?, &changed.path);
     if dry_run {
         table.check_update(&set).with_context(|| path.clone())?;
-        return would(&path, "update", &table, &filter).await;
+        return would(path, "update", &table, &filter).await;
     }
-    let options = WriteOptions {
-        compression: files.compression,
-        checksums: files.checksums(),
-        commit: committing.options(),
-        ..WriteOptions::default()
-    };
-    let updated = table.update(&set, Some(&filter), &options).await;
+    let updated = table.update(&set, Some(&filter), &changed.write_options(&files)).await;
     let updated = updated.with_context(|| path.clone())?;
     let what = format!("updated {}", quantity::of(updated.rows, "row"));
-    report(&path, &what, &updated.table).await
+    report(path, &what, &updated.table).await
 }
 
 /// Says how many rows an operation would concern.

@@ -16,6 +16,7 @@ mod failure;
 mod import;
 mod info;
 mod inspect;
+mod listing;
 mod output;
 mod place;
 mod quantity;

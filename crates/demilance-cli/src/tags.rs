@@ -2,9 +2,11 @@
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use demilance::Tag;
 use serde_json::json;
 
-use crate::aligned::{self, Side};
+use crate::aligned::Side;
+use crate::listing::Listing;
 use crate::which::{WhichVersion, time_json, time_text};
 
 const LIST_HELP: &str = "\
@@ -28,11 +30,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = LIST_HELP)]
 pub(crate) struct ListArguments {
-    /// Table
-    path: String,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    listing: Listing,
 }
 
 /// What `tag` is told.
@@ -70,35 +69,8 @@ struct Named {
 
 /// Lists tags.
 pub(crate) async fn list(arguments: ListArguments) -> Result<()> {
-    let path = &arguments.path;
-    let table = WhichVersion::default().open_path(path).await?;
-    let tags = table.tags().await.with_context(|| path.clone())?;
-    if arguments.json {
-        let tags = tags.iter().map(|tag| {
-            json!({
-                "name": tag.name,
-                "branch": tag.branch,
-                "version": tag.version,
-                "created": tag.created.map(time_json),
-                "updated": tag.updated.map(time_json),
-                "metadata": tag.metadata,
-            })
-        });
-        let value = tags.collect::<Vec<_>>();
-        return crate::print_json(value);
-    }
-    if tags.is_empty() {
-        return crate::print(&format!("{path}: no tags\n"));
-    }
-    let rows = tags.iter().map(|tag| {
-        vec![
-            tag.name.clone(),
-            tag.branch.clone().unwrap_or_default(),
-            tag.version.to_string(),
-            tag.created.map(time_text).unwrap_or_default(),
-            tag.updated.map(time_text).unwrap_or_default(),
-        ]
-    });
+    let listing = &arguments.listing;
+    let tags = listing.open().await?.tags().await.with_context(|| listing.path.clone())?;
     let columns = [
         ("tag", Side::Left),
         ("branch", Side::Left),
@@ -106,7 +78,25 @@ pub(crate) async fn list(arguments: ListArguments) -> Result<()> {
         ("created", Side::Left),
         ("updated", Side::Left),
     ];
-    crate::print(&aligned::lines(&columns, &rows.collect::<Vec<_>>()))
+    let json = |tag: &Tag| {
+        json!({
+            "name": tag.name,
+            "branch": tag.branch,
+            "version": tag.version,
+            "created": tag.created.map(time_json),
+            "updated": tag.updated.map(time_json),
+            "metadata": tag.metadata,
+        })
+    };
+    listing.print("tags", &tags, json, &columns, |tag| {
+        vec![
+            tag.name.clone(),
+            tag.branch.clone().unwrap_or_default(),
+            tag.version.to_string(),
+            tag.created.map(time_text).unwrap_or_default(),
+            tag.updated.map(time_text).unwrap_or_default(),
+        ]
+    })
 }
 
 /// Makes, changes or removes one.

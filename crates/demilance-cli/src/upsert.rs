@@ -5,13 +5,12 @@ use arrow_schema::{Field, Schema};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use demilance::Expr;
-use demilance::table::{Batches, Table, Upsert, WhenMatched, WhenMissing, WriteOptions};
+use demilance::table::{Batches, Table, Upsert, WhenMatched, WhenMissing};
 
-use crate::committing::{Committing, NewFiles};
+use crate::committing::{Changed, NewFiles};
 use crate::delete::report;
 use crate::quantity;
 use crate::source::{Progress, Sources, expand};
-use crate::which::WhichVersion;
 
 const AFTER_HELP: &str = "\
 SRC are files or directories as import has them. They may have some columns of the table only: rows that are updated keep
@@ -33,8 +32,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Table
-    path: String,
+    #[command(flatten)]
+    table: Changed,
     /// Files or directories to read
     #[arg(value_name = "SRC", required = true, num_args = 1..)]
     sources: Vec<String>,
@@ -56,13 +55,8 @@ pub(crate) struct Arguments {
     /// Delete only rows of the table for which EXPR is true
     #[arg(long, value_name = "EXPR")]
     delete_if: Option<Expr>,
-    /// Branch of the table
-    #[arg(long, value_name = "NAME")]
-    branch: Option<String>,
     #[command(flatten)]
     files: NewFiles,
-    #[command(flatten)]
-    committing: Committing,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -92,29 +86,23 @@ enum NotMatchedBySource {
 /// Runs the command.
 pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let upsert = arguments.upsert();
-    let Arguments { path, sources, branch, files, committing, .. } = arguments;
-    let options = WriteOptions {
-        compression: files.compression,
-        checksums: files.checksums(),
-        commit: committing.options(),
-        ..WriteOptions::default()
-    };
-    let table = WhichVersion::of_branch(branch).open_path(&path).await?;
+    let Arguments { table: changed, sources, files, .. } = arguments;
+    let (table, path) = (changed.open().await?, &changed.path);
     let paths = expand(&sources)?;
     let found = Sources::open(&paths, None)?;
-    let expected = columns_of(&path, &table, found.schema())?;
-    let sources = Sources::open(&paths, Some((&path, &expected)))?;
+    let expected = columns_of(path, &table, found.schema())?;
+    let sources = Sources::open(&paths, Some((path, &expected)))?;
     let progress = Progress::over(sources.bytes());
     let stream = sources.stream(progress.clone());
     let failure = stream.failure();
     let batches = Batches::new(stream.schema().clone(), stream.into_stream());
-    let done = table.upsert(batches, &upsert, &options).await;
+    let done = table.upsert(batches, &upsert, &changed.write_options(&files)).await;
     progress.clear();
     // What is wrong with a source has the path of that; anything else is about the table.
     let done = done.map_err(|error| failure.or(anyhow::Error::from(error).context(path.clone())))?;
     let (inserted, deleted) = (quantity::count(done.inserted), quantity::count(done.deleted));
     let what = format!("updated {}, added {inserted}, deleted {deleted}", quantity::of(done.updated, "row"));
-    report(&path, &what, &done.table).await
+    report(path, &what, &done.table).await
 }
 
 impl Arguments {

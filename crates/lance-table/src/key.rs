@@ -1,8 +1,12 @@
 //! Keys: columns by whose values rows find each other.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, RecordBatch, downcast_primitive_array};
 use arrow_cast::cast;
+use arrow_cast::display::array_value_to_string;
 use arrow_schema::DataType;
 use lance_file::Schema;
 
@@ -40,7 +44,7 @@ impl Key {
         self.columns.iter().filter_map(|column| column.names.first().map(String::as_str))
     }
 
-    /// The values of `batch`, for [`write_key`].
+    /// The values of `batch`, for [`Places`].
     pub(crate) fn arrays(&self, batch: &RecordBatch) -> Result<Vec<ArrayRef>> {
         let arrays =
             self.columns.iter().map(|column| Ok(cast(&find(batch, &column.names)?, &column.data_type)?));
@@ -48,8 +52,50 @@ impl Key {
     }
 }
 
+/// Where a row is: which batch, and which row of it.
+pub(crate) type Place = (usize, usize);
+
+/// Which row has which key, in memory.
+#[derive(Debug, Default)]
+pub(crate) struct Places(HashMap<Box<[u8]>, Place>);
+
+impl Places {
+    /// Adds the rows of the batch with this `number` by their `keys`; those of which a part is null are left out. The inner
+    /// error is a key that is there already, as text.
+    pub(crate) fn add(&mut self, number: usize, keys: &[ArrayRef]) -> Result<Result<(), String>> {
+        let mut bytes = vec![];
+        for row in 0..rows(keys) {
+            if !write_key(keys, row, &mut bytes) {
+                continue;
+            }
+            match self.0.entry(bytes.as_slice().into()) {
+                Entry::Vacant(place) => drop(place.insert((number, row))),
+                Entry::Occupied(_) => {
+                    let values = keys.iter().map(|key| Ok(array_value_to_string(key, row)?));
+                    return Ok(Err(values.collect::<Result<Vec<_>>>()?.join(", ")));
+                }
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// For each row with `keys`, the row with the same key.
+    pub(crate) fn find(&self, keys: &[ArrayRef]) -> Vec<Option<Place>> {
+        let mut bytes = vec![];
+        let found = (0..rows(keys)).map(|row| match write_key(keys, row, &mut bytes) {
+            true => self.0.get(bytes.as_slice()).copied(),
+            false => None,
+        });
+        found.collect()
+    }
+}
+
+fn rows(keys: &[ArrayRef]) -> usize {
+    keys.first().map_or(0, Array::len)
+}
+
 /// Writes what stands for the key in `row` to `to`, instead of what is there; not if a part of it is null.
-pub(crate) fn write_key(arrays: &[ArrayRef], row: usize, to: &mut Vec<u8>) -> bool {
+fn write_key(arrays: &[ArrayRef], row: usize, to: &mut Vec<u8>) -> bool {
     to.clear();
     for array in arrays {
         let Some(bytes) = bytes(array, row) else { return false };
@@ -94,7 +140,7 @@ pub(crate) fn alike(own: &DataType, to: &DataType) -> bool {
 }
 
 /// What stands for the value in `row`; none for null.
-pub(crate) fn bytes(array: &ArrayRef, row: usize) -> Option<&[u8]> {
+fn bytes(array: &ArrayRef, row: usize) -> Option<&[u8]> {
     if array.is_null(row) {
         return None;
     }
@@ -133,6 +179,10 @@ mod tests {
         assert!(write_key(&arrays, 0, &mut first) && write_key(&arrays, 1, &mut second));
         assert_ne!(first, second);
         assert!(!write_key(&arrays, 2, &mut first));
+        let mut places = Places::default();
+        assert_eq!(places.add(3, &arrays).unwrap(), Ok(()));
+        assert_eq!(places.find(&arrays), [Some((3, 0)), Some((3, 1)), None]);
+        assert_eq!(places.add(4, &arrays).unwrap(), Err("x, yz".into()));
         let batch = record_batch!(("a", Float32, [0.5])).unwrap();
         let schema = Schema::from_arrow(&batch.schema()).unwrap();
         assert!(Key::of(&schema, &["a".into()]).is_err() && Key::of(&schema, &[]).is_err());

@@ -10,9 +10,8 @@ use demilance::table::Table;
 use demilance::{ColumnOptions, Expr, NewColumns};
 use futures::{StreamExt, TryStreamExt};
 
-use super::Changed;
 use super::watch::Watch;
-use crate::committing::NewFiles;
+use crate::committing::{Changed, NewFiles};
 use crate::source::{Progress, Sources, expand};
 use crate::type_name;
 

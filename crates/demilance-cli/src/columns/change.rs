@@ -7,9 +7,8 @@ use clap::{ArgGroup, Args, ValueEnum};
 use demilance::arrow::DataType;
 use demilance::{ColumnOptions, Misfits};
 
-use super::Changed;
 use super::watch::Watch;
-use crate::committing::NewFiles;
+use crate::committing::{Changed, NewFiles};
 use crate::type_name;
 
 const DROP_HELP: &str = "\

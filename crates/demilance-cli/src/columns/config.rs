@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use demilance::table::{ConfigChange, Pairs, Table};
 
-use super::Changed;
+use crate::committing::Changed;
 
 const AFTER_HELP: &str = "\
 Without --set and --unset the pairs are printed. They are those of the table's config, where keys that begin with lance.

@@ -1,7 +1,5 @@
 //! Columns whose values go to rows by a key.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
@@ -13,7 +11,7 @@ use lance_file::Batches;
 
 use super::made::find;
 use super::source::Function;
-use crate::key::{alike, bytes, key_type};
+use crate::key::{Places, alike, key_type};
 use crate::{Result, Table, TableError};
 
 /// Rows by their keys, all in memory.
@@ -23,8 +21,8 @@ pub(super) struct Partners {
     schema: SchemaRef,
     /// For each of these columns, one null and then the arrays of all batches.
     columns: Vec<Vec<ArrayRef>>,
-    /// The batch and the row that a key is in; batches are counted from 1.
-    rows: HashMap<Box<[u8]>, (usize, usize)>,
+    /// Batches are counted from 1.
+    rows: Places,
     key_type: DataType,
 }
 
@@ -49,23 +47,15 @@ impl Partners {
         let others = || schema.fields().iter().enumerate().filter(|(index, _)| *index != at);
         let columns = others().map(|(_, field)| vec![new_null_array(field.data_type(), 1)]);
         let mut columns = columns.collect::<Vec<_>>();
-        let mut rows = HashMap::new();
+        let mut rows = Places::default();
         let mut batch_number = 0;
         while let Some(batch) = stream.try_next().await? {
             batch_number += 1;
             let Some(keys) = batch.columns().get(at) else { continue };
             let keys = cast(keys, &key_type)?;
-            for row in 0..batch.num_rows() {
-                let Some(bytes) = bytes(&keys, row) else { continue };
-                match rows.entry(bytes.into()) {
-                    Entry::Vacant(place) => drop(place.insert((batch_number, row))),
-                    Entry::Occupied(_) => {
-                        let value = arrow_cast::display::array_value_to_string(&keys, row)?;
-                        return Err(TableError::invalid(format!(
-                            "two rows of the columns to be added have the same {key:?}, {value}"
-                        )));
-                    }
-                }
+            if let Err(value) = rows.add(batch_number, &[keys])? {
+                let reason = format!("two rows of the columns to be added have the same {key:?}, {value}");
+                return Err(TableError::invalid(reason));
             }
             let others = batch.columns().iter().enumerate().filter(|(index, _)| *index != at);
             for (arrays, (_, array)) in columns.iter_mut().zip(others) {
@@ -101,14 +91,14 @@ impl Partners {
     /// The partners of the rows with `keys`.
     fn of(&self, keys: &ArrayRef) -> Result<RecordBatch> {
         let keys = cast(keys, &self.key_type)?;
-        let partner = |row| bytes(&keys, row).and_then(|key| self.rows.get(key).copied()).unwrap_or((0, 0));
-        let partners = (0..keys.len()).map(partner).collect::<Vec<_>>();
+        let rows = keys.len();
+        let partners = self.rows.find(&[keys]).into_iter().map(Option::unwrap_or_default).collect::<Vec<_>>();
         let columns = self.columns.iter().map(|arrays| {
             let arrays = arrays.iter().map(AsRef::as_ref).collect::<Vec<_>>();
             interleave(&arrays, &partners)
         });
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let options = RecordBatchOptions::new().with_row_count(Some(keys.len()));
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         Ok(RecordBatch::try_new_with_options(SchemaRef::clone(&self.schema), columns, &options)?)
     }
 }

@@ -1,11 +1,8 @@
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use arrow_array::{
     Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, StructArray, new_null_array,
 };
-use arrow_cast::display::array_value_to_string;
 use arrow_schema::{DataType, Field as ArrowField, Fields, Schema as ArrowSchema, SchemaRef};
 use arrow_select::filter::filter_record_batch;
 use arrow_select::interleave::interleave;
@@ -13,13 +10,10 @@ use futures::TryStreamExt;
 use lance_file::{Batches, Field, Schema};
 
 use crate::commit::columns_changed;
-use crate::key::{Key, write_key};
+use crate::key::{Key, Place, Places};
 use crate::update::{fitting, refuse_nulls};
 use crate::write::match_append;
 use crate::{Result, Table, TableError};
-
-/// Where a row of the source is: which batch, and which row of it.
-type Place = (usize, usize);
 
 /// The rows that are compared with those of a table, all in memory.
 pub(super) struct Source {
@@ -32,7 +26,7 @@ pub(super) struct Source {
     /// With these columns.
     schema: SchemaRef,
     batches: Vec<RecordBatch>,
-    rows: HashMap<Box<[u8]>, Place>,
+    rows: Places,
 }
 
 /// Which rows of the source have a partner in the table.
@@ -62,7 +56,7 @@ impl Source {
         let schema = Schema { fields: fields.clone(), metadata: table.schema().metadata.clone() }.to_arrow();
         let (schema, on) = (Arc::new(schema), on.to_vec());
         let version = table.version();
-        let mut source = Self { version, fields, key, on, schema, batches: vec![], rows: HashMap::new() };
+        let mut source = Self { version, fields, key, on, schema, batches: vec![], rows: Places::default() };
         while let Some(batch) = stream.try_next().await? {
             if batch.num_rows() > 0 {
                 source.add(&batch)?;
@@ -88,21 +82,10 @@ impl Source {
         }
         let batch = with_columns(&self.schema, columns, batch.num_rows())?;
         let keys = self.key.arrays(&batch)?;
-        let (number, mut bytes) = (self.batches.len(), vec![]);
-        for row in 0..batch.num_rows() {
-            if !write_key(&keys, row, &mut bytes) {
-                continue;
-            }
-            match self.rows.entry(bytes.as_slice().into()) {
-                Entry::Vacant(place) => drop(place.insert((number, row))),
-                Entry::Occupied(_) => {
-                    let values = keys.iter().map(|key| Ok(array_value_to_string(key, row)?));
-                    let (on, values) = (self.on.join(", "), values.collect::<Result<Vec<_>>>()?.join(", "));
-                    return Err(TableError::invalid(format!(
-                        "two rows of the source have the same key: {on} = {values}"
-                    )));
-                }
-            }
+        if let Err(values) = self.rows.add(self.batches.len(), &keys)? {
+            let on = self.on.join(", ");
+            let reason = format!("two rows of the source have the same key: {on} = {values}");
+            return Err(TableError::invalid(reason));
         }
         self.batches.push(batch);
         Ok(())
@@ -132,13 +115,7 @@ impl Source {
 
     /// For each row of `batch`, the row with the same key.
     pub(super) fn partners(&self, batch: &RecordBatch) -> Result<Vec<Option<Place>>> {
-        let keys = self.key.arrays(batch)?;
-        let mut bytes = vec![];
-        let partners = (0..batch.num_rows()).map(|row| match write_key(&keys, row, &mut bytes) {
-            true => self.rows.get(bytes.as_slice()).copied(),
-            false => None,
-        });
-        Ok(partners.collect())
+        Ok(self.rows.find(&self.key.arrays(batch)?))
     }
 
     /// The values of the rows at `places`.
