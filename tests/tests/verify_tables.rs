@@ -6,9 +6,10 @@ use arrow_array::{RecordBatch, record_batch};
 use bytes::Bytes;
 use demilance_tests::manifest::edit;
 use demilance_tests::{fixture, ours, verified};
+use lance_footer::Version;
 use lance_io::Store;
 use lance_table::verify::{VerifyOptions, verify};
-use lance_table::{CommitOptions, Table, WriteMode, WriteOptions, proto};
+use lance_table::{CommitOptions, Expr, Table, WriteMode, WriteOptions, proto};
 use prost::Message;
 
 #[test]
@@ -227,6 +228,35 @@ fn set_ids(fragment: &mut proto::DataFragment, ids: std::ops::Range<u64>, versio
     let versions = proto::RowDatasetVersionSequence { runs: vec![run] };
     fragment.created_at_version_sequence =
         Some(Created::InlineCreatedAtVersions(versions.encode_to_vec().into()));
+}
+
+/// A null is one only in a row that is not deleted.
+#[test]
+fn nulls_in_columns_that_are_never_null() {
+    for (version, deleted, wrong) in Version::ALL.into_iter().flat_map(|version| {
+        [(version, "x IS NULL", 0), (version, "id = 2", 1), (version, "id = 3", 2), (version, "false", 2)]
+    }) {
+        let lines = ours::run(async {
+            let store = Store::memory();
+            let rows = record_batch!(
+                ("id", Int32, [1, 2, 3, 4]),
+                ("x", Float64, [Some(0.5), None, Some(1.5), None])
+            );
+            let options = WriteOptions { version: Some(version), page_bytes: 1, ..Default::default() };
+            let table = Table::write(store.clone(), rows.unwrap().into(), options).await.unwrap();
+            let deleted = Expr::parse(deleted).unwrap();
+            table.delete(&deleted, &CommitOptions::default()).await.unwrap();
+            edit(&store, 2, |manifest| manifest.fields[1].nullable = false).await;
+            verified::table(&store, None).await.1
+        });
+        let found = lines.iter().filter(|line| line.contains("nulls in a field that is not nullable"));
+        let count = |line: &String| {
+            let (before, _) = line.split_once(" nulls in").unwrap();
+            before.rsplit(' ').next().unwrap().parse::<usize>().unwrap()
+        };
+        assert_eq!(found.clone().map(count).sum::<usize>(), wrong, "{version}, {deleted}: {lines:?}");
+        assert_eq!(found.count(), lines.len(), "{version}, {deleted}: {lines:?}");
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ mod windows;
 use std::sync::Arc;
 
 use lance_encoding::DecodeBudget;
-use lance_footer::{FormatError, Version};
+use lance_footer::{FormatError, Rows, Version};
 use lance_io::ReadAt;
 
 use crate::Schema;
@@ -73,6 +73,8 @@ pub struct VerifyOptions {
     pub columns: Option<Vec<(i32, u32)>>,
     /// How many rows it must have.
     pub rows: Option<u64>,
+    /// The rows that count, if not all do: where others are null that must not be, it is no problem.
+    pub live: Option<Rows>,
     /// The version that it must have.
     pub version: Option<Version>,
     /// How much memory decoding may take, as in [`OpenOptions::budget`](crate::OpenOptions::budget). A row or a lookup
@@ -139,6 +141,7 @@ pub async fn verify(
         let length = own.as_ref().and_then(|(_, length)| *length);
         let own = own.map(|(schema, _)| schema);
         let (rows, version, budget) = (options.rows, options.version, options.budget);
+        let live = options.live.clone();
         if let Some(version) = version.filter(|version| *version != survey.version()) {
             let reason = format!("it has version {}, but the manifest says {version}", survey.version());
             let bytes = survey.footer_extent();
@@ -156,7 +159,7 @@ pub async fn verify(
         let pages = survey.columns.iter().flatten().map(|column| column.survey.pages.len() as u64);
         verified.pages = pages.sum();
         verified.checksummed = u64::from(checksums::check(&source, &survey, &columns, &mut report).await);
-        values::check(&source, &survey, &columns, budget, &mut report).await;
+        values::check(&source, &survey, &columns, budget, live.as_ref(), &mut report).await;
     }
     verified.problems = report.problems();
     verified

@@ -14,7 +14,7 @@ use lance_encoding::DecodeBudget;
 use lance_encoding::FieldReader;
 use lance_encoding::proto::PageLayout;
 use lance_encoding::proto::page_layout::Layout;
-use lance_footer::{Column, Container, Extent, FormatError, Page, Version};
+use lance_footer::{Column, Container, Extent, FormatError, Page, Rows, Version};
 use lance_io::ReadAt;
 use prost::Message;
 
@@ -32,6 +32,7 @@ pub(super) async fn check(
     survey: &Survey,
     columns: &Columns,
     budget: DecodeBudget,
+    live: Option<&Rows>,
     report: &mut Report<'_>,
 ) {
     for (schema, mapping) in &columns.read {
@@ -39,7 +40,7 @@ pub(super) async fn check(
             let due = target.field.column_owners(survey.version()).len();
             // Too few columns are told with the schema; what is there of such a field is not read.
             if target.owners.len() == due {
-                Values { source, survey, mapping, budget, target: &target }.check(report).await;
+                Values { source, survey, mapping, budget, live, target: &target }.check(report).await;
             }
         }
     }
@@ -51,6 +52,7 @@ struct Values<'a> {
     survey: &'a Survey,
     mapping: &'a HashMap<i32, u32>,
     budget: DecodeBudget,
+    live: Option<&'a Rows>,
     target: &'a Target<'a>,
 }
 
@@ -153,6 +155,7 @@ impl Values<'_> {
                 let mut columns = owners.filter_map(|owner| self.survey.whole(owner.column));
                 let placed = columns.any(|column| column.pages.iter().any(|page| self.is_placed(page)));
                 Reading::new(self.source, &reader, field, placed, self.budget)
+                    .with_live(self.live, 0)
                     .read(spans, bytes, report)
                     .await
             }
@@ -209,6 +212,7 @@ impl Values<'_> {
                     let bytes = if counted { bytes } else { 0 };
                     let placed = self.is_placed(page);
                     Reading::new(self.source, &reader, field, placed, self.budget)
+                        .with_live(self.live, first)
                         .read(&spans, bytes, report)
                         .await
                 }

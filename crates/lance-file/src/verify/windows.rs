@@ -47,6 +47,8 @@ pub(super) struct Reading<'a> {
     source: &'a Arc<dyn ReadAt>,
     reader: &'a Arc<dyn FieldReader>,
     nullable: bool,
+    /// The rows that count, and the number of the first one that is read among them; none if all count.
+    live: Option<(&'a Rows, u64)>,
     /// Whether pages say where each row is, which scans do not look at.
     placed: bool,
     /// Bits that a row takes in memory at least.
@@ -74,7 +76,13 @@ impl<'a> Reading<'a> {
         let arrow = field.to_arrow();
         let placed = placed && varies(arrow.data_type());
         let width = row_bits(arrow.data_type());
-        Self { source, reader, nullable: field.nullable, placed, width, budget, large: Mutex::new(()) }
+        let nullable = field.nullable;
+        Self { source, reader, nullable, live: None, placed, width, budget, large: Mutex::new(()) }
+    }
+
+    /// Nulls only matter in the rows `live`, among which the first that is read has the number `first`.
+    pub(super) fn with_live(self, live: Option<&'a Rows>, first: u64) -> Self {
+        Self { live: live.map(|live| (live, first)), ..self }
     }
 
     /// Reads `spans` of rows and says what fails. They stand for `bytes` bytes of progress.
@@ -126,6 +134,7 @@ impl<'a> Reading<'a> {
             whole: self.load(&Rows::range(rows.clone())).await?,
             even: self.every_other(rows.start..rows.end).await?,
             odd: self.every_other(rows.start + 1..rows.end).await?,
+            required: self.required(rows),
         });
         // Several windows are decoded at the same time, so all of the budget is for one that turns out to need it.
         let small = DecodeBudget { constant: self.budget.constant.min(WINDOW_BYTES), ..self.budget };
@@ -138,11 +147,23 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// The positions among `rows` at which there must be no null.
+    fn required(&self, rows: Range<u64>) -> Rows {
+        match self.live {
+            _ if self.nullable => Rows::default(),
+            None => Rows::range(0..rows.end - rows.start),
+            Some((live, first)) => {
+                let start = first.saturating_add(rows.start);
+                live.within(start..first.saturating_add(rows.end)).shifted_down(start)
+            }
+        }
+    }
+
     async fn check(&self, window: &Arc<Window>, count: u64, budget: DecodeBudget) -> Result<(), FileError> {
-        let (path, nullable, window) = (self.source.path().to_string(), self.nullable, Arc::clone(window));
+        let (path, window) = (self.source.path().to_string(), Arc::clone(window));
         compute(self.source.path(), move || {
             let nulls = window.check(0..count, budget).map_err(|error| FileError::format(&path, error))?;
-            if !nullable && nulls > 0 {
+            if nulls > 0 {
                 let reason = format!("{nulls} nulls in a field that is not nullable");
                 return Err(FileError::format(&path, FormatError::corrupt("values", reason)));
             }
@@ -191,10 +212,13 @@ struct Window {
     whole: Arc<dyn Loaded>,
     even: Option<Arc<dyn Loaded>>,
     odd: Option<Arc<dyn Loaded>>,
+    /// Positions at which there must be no null.
+    required: Rows,
 }
 
 impl Window {
-    /// Decodes the rows at positions `part`, fewer at once where they take too much memory, and counts the nulls.
+    /// Decodes the rows at positions `part`, fewer at once where they take too much memory, and counts the nulls that
+    /// must not be.
     fn check(&self, part: Range<u64>, budget: DecodeBudget) -> Result<usize, FormatError> {
         match self.check_at_once(&part, budget) {
             Err(FormatError::OverBudget { .. }) if part.end - part.start > 1 => {
@@ -219,7 +243,12 @@ impl Window {
                 return Err(FormatError::corrupt("the positions of rows", reason));
             }
         }
-        Ok(if *array.data_type() == DataType::Null { 0 } else { array.null_count() })
+        if array.null_count() == 0 {
+            return Ok(0);
+        }
+        let required = self.required.within(part.clone()).shifted_down(part.start);
+        let null = |row: &u64| usize::try_from(*row).is_ok_and(|row| row < array.len() && array.is_null(row));
+        Ok(required.iter().filter(null).count())
     }
 }
 

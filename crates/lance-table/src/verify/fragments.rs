@@ -35,11 +35,11 @@ pub(super) async fn check(store: &Store, found: &Found, budget: DecodeBudget, re
         }
         let mut reader =
             Reader { found, places: &places, schema: schema.as_ref(), budget, fragment: message, report };
+        let live = reader.deletions().await;
         for (index, file) in message.files.iter().enumerate() {
             let known = checked.as_ref().ok().and_then(|fragment| fragment.files().get(index));
-            reader.file(file, known, format).await;
+            reader.file(file, known, format, &live).await;
         }
-        let live = reader.deletions().await;
         reader.row_ids(&live, &mut ids);
         let rows = live.rows().len();
         report.verified.rows = report.verified.rows.saturating_add(rows);
@@ -59,7 +59,13 @@ struct Reader<'a, 'r> {
 
 impl Reader<'_, '_> {
     /// A data file: `known` is what the manifest says of it, if that makes sense.
-    async fn file(&mut self, file: &proto::DataFile, known: Option<&DataFile>, format: Option<Version>) {
+    async fn file(
+        &mut self,
+        file: &proto::DataFile,
+        known: Option<&DataFile>,
+        format: Option<Version>,
+        live: &LiveRows,
+    ) {
         let (store, path) = match self.places.data_file(file.base_id, &file.path) {
             Ok(place) => place,
             Err(error) => return self.report.error(self.found.location.clone(), error),
@@ -83,11 +89,14 @@ impl Reader<'_, '_> {
         }
         // A manifest that does not know the rows of a fragment has them as zero.
         let rows = Some(self.fragment.physical_rows).filter(|rows| *rows != 0);
+        // A column may have become one that is never null after the rows were deleted in which it was.
+        let live = self.fragment.deletion_file.is_some().then(|| live.rows().clone());
         let options = match (known, self.schema) {
             (Some(known), Some(schema)) => VerifyOptions {
                 schema: Some(schema.project_ids(|id| known.has(id))),
                 columns: Some(known.columns.clone()),
                 rows,
+                live,
                 version: Some(known.version),
                 budget: self.budget,
             },
