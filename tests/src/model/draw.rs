@@ -120,12 +120,12 @@ fn names(draw: &mut Draw, model: &Model, at: usize, number: usize, kind: usize) 
             let name = model.tags.keys().nth(draw.below(model.tags.len().max(1)))?;
             Step::Tag { name: name.clone(), version, update: true }
         }
-        92 => Step::DeleteTag(model.tags.keys().nth(draw.below(model.tags.len().max(1)))?.clone()),
+        92 if own => Step::DeleteTag(model.tags.keys().nth(draw.below(model.tags.len().max(1)))?.clone()),
         93..95 if own && model.histories.len() < 4 => {
             let name = if draw.chance(50) { format!("dev/{number}") } else { format!("branch-{number}") };
             Step::Branch { name, version }
         }
-        95 => {
+        95 if own => {
             let branches = model.histories.iter().filter_map(|history| history.branch.clone());
             let free = branches.filter(|name| {
                 let used = |branch: &Option<String>| branch.as_ref() == Some(name);
