@@ -1,5 +1,6 @@
 //! Operations on a small table, each to be stopped at any of its writes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
@@ -7,6 +8,8 @@ use arrow_schema::DataType;
 use demilance::table::{CleanupOptions, CompactionOptions};
 use demilance::{Dataset, Upsert, WriteMode, WriteOptions};
 use lance_io::Store;
+
+use crate::same;
 
 /// The names of the operations that [`run`] knows.
 pub const OPERATIONS: [&str; 17] = [
@@ -79,6 +82,36 @@ pub async fn run(name: &str, store: Store) -> demilance::Result<()> {
         _ => panic!("no operation {name:?}"),
     }
     Ok(())
+}
+
+/// What a reader sees: the rows of the newest version, its key-value pairs, and the names of tags and branches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    /// In scan order.
+    pub rows: RecordBatch,
+    /// Of the table.
+    pub config: BTreeMap<String, String>,
+    /// Tags and branches.
+    pub references: Vec<String>,
+    /// How many.
+    pub fragments: usize,
+    /// Their numbers.
+    pub versions: Vec<u64>,
+}
+
+/// What a reader of the table in `store` sees.
+pub async fn see(store: Store) -> Seen {
+    let table = Dataset::builder("").store(store).load().await.unwrap();
+    let batches = table.scan().collect().await.unwrap();
+    let mut references: Vec<_> = table.tags().await.unwrap().into_iter().map(|tag| tag.name).collect();
+    references.extend(table.branches().await.unwrap().into_iter().map(|branch| branch.name));
+    Seen {
+        rows: same::whole(&table.schema(), &batches).unwrap(),
+        config: table.manifest().message.config.clone(),
+        references,
+        fragments: table.fragments().len(),
+        versions: table.versions().await.unwrap().into_iter().map(|info| info.version).collect(),
+    }
 }
 
 /// Removes all but the newest version, tagged ones and what a branch needs, whatever its age.

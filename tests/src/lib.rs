@@ -11,6 +11,7 @@ pub mod coverage;
 pub mod crash;
 pub mod draw;
 pub mod edit;
+pub mod faulty;
 pub mod file_fuzz;
 pub mod files;
 pub mod fixture;

@@ -1,7 +1,6 @@
 //! Whatever write a process dies at or a store fails at, the table is as it was before or as it is after the operation,
 //! and clean-up removes the rest.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -9,35 +8,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arrow_array::RecordBatch;
 use demilance::Dataset;
-use demilance_tests::{crash, ours, same};
+use demilance_tests::crash::Seen;
+use demilance_tests::{crash, ours};
 use lance_io::{FailPoints, IoError, Moment, Store};
-
-/// What a reader sees: the rows of the newest version, its key-value pairs, and the names of tags and branches.
-#[derive(Debug, Clone, PartialEq)]
-struct Seen {
-    rows: RecordBatch,
-    config: BTreeMap<String, String>,
-    references: Vec<String>,
-    fragments: usize,
-    versions: Vec<u64>,
-}
 
 async fn open(at: &Path) -> Dataset {
     Dataset::builder("").store(Store::local(at).durable(false)).load().await.unwrap()
 }
 
 async fn see(at: &Path) -> Seen {
-    let table = open(at).await;
-    let batches = table.scan().collect().await.unwrap();
-    let mut references: Vec<_> = table.tags().await.unwrap().into_iter().map(|tag| tag.name).collect();
-    references.extend(table.branches().await.unwrap().into_iter().map(|branch| branch.name));
-    Seen {
-        rows: same::whole(&table.schema(), &batches).unwrap(),
-        config: table.manifest().message.config.clone(),
-        references,
-        fragments: table.fragments().len(),
-        versions: table.versions().await.unwrap().into_iter().map(|info| info.version).collect(),
-    }
+    crash::see(Store::local(at).durable(false)).await
 }
 
 /// A table before and after `operation`.
