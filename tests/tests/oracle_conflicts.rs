@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use arrow_array::cast::AsArray;
+use arrow_array::types::Int64Type;
 use demilance_tests::conflicts::{self, Base, CHANGES, Outcome, READ, Seen};
 use demilance_tests::oracle::Oracle;
 use demilance_tests::{ours, same, stream};
@@ -243,4 +245,44 @@ fn appended_values_are_not_lost() {
     let is_conflict = matches!(error, TableError::Conflict { theirs: "add columns", retryable: true, .. });
     assert!(is_conflict, "{error}");
     assert_eq!(ours::run(conflicts::see(&store)).rows.num_rows(), 27);
+}
+
+/// An index that the reference makes meanwhile changes no row, and stays right: what it finds is what is there.
+#[test]
+fn after_an_index_of_the_reference() {
+    let Some(oracle) = Oracle::find("changes after an index by the reference") else { return };
+    let place = tempfile::tempdir().unwrap();
+    let wrong = ours::run(async {
+        let base = Base::new(false).await;
+        let (mut paths, mut jobs, mut reads, mut wrong) = (vec![], vec![], vec![], vec![]);
+        for number in 0..CHANGES.len() {
+            let path = place.path().join(number.to_string());
+            base.copy_to(&Store::local(&path).durable(false)).await;
+            jobs.push(json!({"do": "create_index", "path": path, "column": "score"}));
+            let to = path.with_extension("arrow");
+            reads.push(json!({"do": "read_table", "path": path, "to": to, "where": "score >= 100"}));
+            paths.push(path);
+        }
+        assert!(oracle.run(&jobs).iter().all(Result::is_ok));
+        for ((change, _), path) in CHANGES.iter().zip(&paths) {
+            let table = conflicts::open(Store::local(path).durable(false)).await;
+            conflicts::run(*change, &table, 10).await.expect_done();
+        }
+        let serial = Serial::of(&base, &[]).await;
+        let found = oracle.run(&reads);
+        for ((((change, _), path), read), expected) in CHANGES.iter().zip(&paths).zip(found).zip(&serial.one)
+        {
+            let seen = conflicts::see(&Store::local(path).durable(false)).await;
+            let compared = seen.check(expected).and(read).and_then(|_| {
+                let (schema, batches) = stream::try_read(&path.with_extension("arrow"))?;
+                let found = conflicts::by_id(&same::whole(&schema, &batches)?);
+                let scores = expected.rows.column_by_name("score").unwrap().as_primitive::<Int64Type>();
+                let passing = (0..scores.len() as u64).filter(|row| scores.value(*row as usize) >= 100);
+                same::check(&found, &same::rows_at(&expected.rows, &passing.collect::<Vec<_>>()))
+            });
+            wrong.extend(compared.err().map(|error| format!("{} after an index: {error}", change.name)));
+        }
+        wrong
+    });
+    ours::none_wrong(wrong);
 }
