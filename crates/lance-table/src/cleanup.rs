@@ -19,6 +19,9 @@ mod walk;
 /// Files without a version that are younger than this may be those of a writer that has not committed yet.
 const IN_PROGRESS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
+/// How names of files begin that are being written.
+const TEMPORARY: &str = ".tmp";
+
 /// What goes if neither age nor count is said: what is older than this.
 const DEFAULT_AGE: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 

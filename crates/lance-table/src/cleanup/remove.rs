@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use futures::{StreamExt, stream};
 use lance_io::Store;
 
-use super::{Cleanup, CleanupPlan, CleanupReason, OldFile, OldVersion};
+use super::{Cleanup, CleanupPlan, CleanupReason, OldFile, OldVersion, TEMPORARY};
 use crate::manifest::files::Which;
 use crate::manifest::latest;
 use crate::manifest::names::VERSIONS;
@@ -85,7 +85,11 @@ async fn check(plan: &CleanupPlan, store: &Store) -> Result<()> {
 /// Whether `file` lies where files of tables do, and belongs to what it says.
 fn is_plausible(file: &OldFile) -> bool {
     let mut parts = file.path.split('/');
-    let directory = parts.next().is_some_and(|first| FILES.contains(&first) || first == VERSIONS);
+    // Manifests are not among the files of a plan, but for what is left of one.
+    let directory = match parts.next() {
+        Some(VERSIONS) => parts.clone().next().is_some_and(|name| name.starts_with(TEMPORARY)),
+        first => first.is_some_and(|first| FILES.contains(&first)),
+    };
     let stem = file.owner.strip_suffix(".lance").unwrap_or(&file.owner);
     let below = file.path.strip_prefix(stem).is_some_and(|rest| rest.starts_with('/'));
     directory

@@ -165,7 +165,8 @@ async fn plans_of_other_tables_are_refused() {
     let plan = table.plan_cleanup(&keep(1)).await.unwrap();
     let before = tree(&store).await;
     let refused = async |plan: &CleanupPlan| plan.run(&table).await.unwrap_err().to_string();
-    for path in ["../x", "data/../../x", "data", "data/", "/etc/x", "other/x", "data/./x", ""] {
+    let latest = Naming::V2.path(7);
+    for path in [&latest, "../x", "data/../../x", "data", "data/", "/etc/x", "other/x", "data/./x", ""] {
         let mut plan = plan.clone();
         plan.files[0].path = path.into();
         plan.files[0].owner = path.into();

@@ -5,13 +5,10 @@ use std::time::SystemTime;
 use lance_io::Listed;
 
 use super::needed::Needed;
-use super::{CleanupOptions, CleanupPlan, CleanupReason, IN_PROGRESS, OldFile, OldVersion};
+use super::{CleanupOptions, CleanupPlan, CleanupReason, IN_PROGRESS, OldFile, OldVersion, TEMPORARY};
 use crate::manifest::names::VERSIONS;
 use crate::owners::{FILES, Stored, files_in};
 use crate::{Result, Table, Total};
-
-/// How names of files begin that are being written.
-const TEMPORARY: &str = ".tmp";
 
 struct Walk<'a> {
     needed: Needed,
