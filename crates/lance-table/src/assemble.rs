@@ -53,6 +53,15 @@ fn assemble_field(
         if field.nullable || nowhere {
             return Ok(new_null_array(&field.data_type(), rows));
         }
+        // Of a struct, maybe only members are wanted or left that came without values.
+        if let (LogicalType::Struct, DataType::Struct(members)) = (&field.logical_type, field.data_type()) {
+            let arrays = field.children.iter().map(|child| assemble_field(child, &[], rows, above));
+            let array =
+                StructArray::try_new_with_length(members, arrays.collect::<Result<_, _>>()?, None, rows);
+            return array
+                .map(|array| Arc::new(array) as ArrayRef)
+                .map_err(|error| corrupt(field, &error.to_string()));
+        }
         return Err(corrupt(field, "it is not nullable, but no file has it"));
     };
     let array = match (&field.logical_type, field.data_type()) {
@@ -188,6 +197,23 @@ mod tests {
             match assemble(&all, &[(&left, &lefts)], 2) {
                 Ok(both) => assert!(fine && both[0].null_count() == 2, "{valid:?}"),
                 Err(error) => assert!(!fine && error.to_string().contains("\"b\""), "{valid:?}: {error}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_struct_that_is_never_null_of_members_without_values() {
+        for (member, fine) in [(true, true), (false, false)] {
+            let DataType::Struct(members) = pair(member).data_type().clone() else { panic!("no struct") };
+            let inner = ArrowField::new("inner", DataType::Struct(members), false);
+            let outer = ArrowField::new("outer", DataType::Struct(vec![inner].into()), false);
+            match assemble(&schema(vec![outer]), &[], 2) {
+                Ok(columns) => {
+                    let inner = columns[0].as_struct().column(0).as_struct();
+                    assert_eq!((columns[0].null_count(), inner.null_count()), (0, 0));
+                    assert!(fine && inner.columns().iter().all(|column| column.null_count() == 2));
+                }
+                Err(error) => assert!(!fine && error.to_string().contains("\"b\""), "{error}"),
             }
         }
     }
