@@ -85,6 +85,10 @@ fn try_step(draw: &mut Draw, model: &Model, at: usize, number: usize, who: Who) 
         70..74 => cast(draw, version, place, who)?,
         74..76 if !(version == Version::V2_0 && matches!(place.kind, Kind::Struct(_))) => {
             let nullable = !place.nullable;
+            // The reference takes a struct that is null for a null in its members.
+            if who == Who::Theirs && place.hidden && !nullable {
+                return None;
+            }
             Step::Nullable(place, nullable)
         }
         76..83 => {
