@@ -30,7 +30,7 @@ use lock::Lock;
 mod again;
 mod lock;
 
-pub(crate) use again::{again, again_while, columns_changed};
+pub(crate) use again::{again, again_for, again_while, columns_changed};
 
 /// The directory of transaction files.
 const TRANSACTIONS: &str = "_transactions";

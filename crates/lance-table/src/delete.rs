@@ -6,7 +6,7 @@ use futures::{FutureExt, StreamExt, TryStreamExt, stream};
 use lance_footer::{FormatError, Rows};
 use roaring::RoaringBitmap;
 
-use crate::commit::{CommitOptions, abandon, again, commit};
+use crate::commit::{CommitOptions, abandon, again_for, commit};
 use crate::deletion;
 use crate::filter::{Filter, passing};
 use crate::operation::{self, Delete, DeletedRows, Operation};
@@ -36,7 +36,8 @@ impl Table {
     /// all is not part of the new version. A new version is made even if no row passes.
     ///
     /// Rows that others delete or add meanwhile are no conflict. If they delete or change some of the same rows, it is
-    /// worked out again from what they left.
+    /// worked out again from what they left; unless the filter says where rows lie, by `_rowoffset`, `_rowaddr`, or `_rowid` in
+    /// a table without stable ids, which is then a [`TableError::Conflict`].
     ///
     /// An error if the filter names an unknown column or is no condition.
     ///
@@ -53,8 +54,8 @@ impl Table {
     /// # Ok(()) }
     /// ```
     pub async fn delete(&self, filter: &Expr, options: &CommitOptions) -> Result<Deleted> {
-        again(self, options, move |table| async move { table.delete_once(filter, options).await }.boxed())
-            .await
+        let work = move |table: Self| async move { table.delete_once(filter, options).await }.boxed();
+        again_for(self, Some(filter), options, work).await
     }
 
     async fn delete_once(&self, filter: &Expr, options: &CommitOptions) -> Result<Deleted> {

@@ -11,7 +11,7 @@ use lance_footer::Rows;
 use crate::projection::Projection;
 use crate::scan::scan_rows;
 use crate::table::Shared;
-use crate::{Bound, Expr, Result, ScanOptions, Table, TableError};
+use crate::{Bound, Expr, Manifest, Result, RowColumn, ScanOptions, Table, TableError};
 
 /// After so many rows were looked at, those that passed are handed out.
 const LOOKED_AT: u64 = 1 << 20;
@@ -58,6 +58,16 @@ impl Filter {
         // Some fields can be read only with all that is beside them.
         let projection = project(bound.columns()).or_else(|_| project(bound.outer_columns()))?;
         Ok(Self { bound, projection })
+    }
+
+    /// A column that it reads which says where in the table of `manifest` a row lies, and nothing else of it.
+    pub(crate) fn by_place(&self, manifest: &Manifest) -> Option<RowColumn> {
+        let columns = self.bound.columns();
+        columns.iter().filter_map(|column| RowColumn::named(column)).find(|column| match column {
+            RowColumn::Offset | RowColumn::Address => true,
+            RowColumn::Id => !manifest.has_stable_row_ids(),
+            RowColumn::CreatedAt | RowColumn::UpdatedAt => false,
+        })
     }
 
     /// The answer for all rows, if it is the same.

@@ -2,7 +2,7 @@
 
 use futures::{FutureExt, TryStreamExt};
 
-use crate::commit::again;
+use crate::commit::again_for;
 use crate::delete::BySlot;
 use crate::filter::Filter;
 use crate::projection::Projection;
@@ -33,7 +33,7 @@ impl Table {
     /// looked at. Memory is bounded by bytes, but for a bit or so a row that passes.
     ///
     /// Rows that others delete or add meanwhile are no conflict. If they delete or change some of the same rows, it is
-    /// worked out again from what they left.
+    /// worked out again from what they left, unless the filter says where rows lie: see [`Table::delete`].
     ///
     /// An error if a value does not fit the type of its column, or is null where that is not allowed; if a column is inside of
     /// a list or map, or the table has blobs. Nothing is then left behind. A struct that is null stays null, whatever
@@ -63,7 +63,7 @@ impl Table {
     ) -> Result<Updated> {
         let set = &set.iter().map(|(name, expr)| (name.as_ref(), expr)).collect::<Vec<_>>();
         let work = move |table: Self| async move { table.update_once(set, filter, options).await }.boxed();
-        again(self, &options.commit, work).await
+        again_for(self, filter, &options.commit, work).await
     }
 
     /// Sees that [`Self::update`] could set the columns of `set`: that there are such columns, and that the expressions can be

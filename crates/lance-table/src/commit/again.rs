@@ -5,9 +5,10 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
 
 use super::{CommitOptions, transactions};
+use crate::filter::Filter;
 use crate::operation;
 use crate::proto::transaction::Operation as Stored;
-use crate::{Result, Table, TableError};
+use crate::{Expr, Result, Table, TableError};
 
 /// Does `work` from `table`, and again from the latest version for as long as what others commit meanwhile makes that
 /// needed and possible.
@@ -17,6 +18,28 @@ pub(crate) async fn again<'a, T>(
     work: impl FnMut(Table) -> BoxFuture<'a, Result<T>>,
 ) -> Result<T> {
     again_while(table, options, work, |_| ready(Ok(true)).boxed()).await
+}
+
+/// The same for work on the rows that pass `filter`. Where it names rows by where they lie, other rows may lie there by the
+/// time of a second attempt, so that there is none.
+pub(crate) async fn again_for<'a, T>(
+    table: &Table,
+    filter: Option<&Expr>,
+    options: &CommitOptions,
+    mut work: impl FnMut(Table) -> BoxFuture<'a, Result<T>>,
+) -> Result<T> {
+    let by_place = match filter {
+        Some(filter) => Filter::new(&table.shared, filter)?.by_place(table.manifest()),
+        None => None,
+    };
+    let Some(column) = by_place else { return again(table, options, work).await };
+    work(table.clone()).await.map_err(|mut error| {
+        if let TableError::Conflict { reason, retryable, .. } = &mut error {
+            reason.push_str(&format!("; other rows may have the {} that the filter names", column.name()));
+            *retryable = false;
+        }
+        error
+    })
 }
 
 /// The same, if `goes_on` says of the latest version that the work can be done from there.

@@ -116,3 +116,47 @@ async fn everything_is_deleted_after_others() {
     let table = deleted.table.write_after(rows(0..2).into(), append).await.unwrap();
     assert_eq!(table.fragments().iter().map(Fragment::id).collect::<Vec<_>>(), [2]);
 }
+
+/// A place means another row once others have deleted or moved some.
+#[tokio::test]
+async fn rows_named_by_place_are_not_looked_up_again() {
+    for (stable, filter, refused) in [
+        (false, "_rowoffset IN (3, 4)", true),
+        (true, "i < 100 AND _rowoffset IN (3, 4)", true),
+        (true, "_rowaddr BETWEEN 3 AND 4", true),
+        (false, "_rowid IN (3, 4)", true),
+        (true, "_rowid IN (3, 4)", false),
+        (true, "i IN (3, 4) AND _row_created_at_version = 1", false),
+        (false, "i IN (3, 4)", false),
+    ] {
+        let options =
+            WriteOptions { max_rows_per_fragment: 10, stable_row_ids: stable, ..Default::default() };
+        let before = Table::write(Store::memory(), rows(0..20).into(), options.clone()).await.unwrap();
+        let mut gone = vec![3];
+        before.delete(&expr("i = 3"), &CommitOptions::default()).await.unwrap();
+        let deletion_files = files(&before, "_deletions").await;
+        let deleted = before.delete(&expr(filter), &CommitOptions::default()).await;
+        let updated = before.update(&[("i", expr("-i"))], Some(&expr(filter)), &options).await;
+        let (deleted, updated) = (deleted.map(|done| done.rows), updated.map(|done| done.rows));
+        if refused {
+            for error in [deleted.unwrap_err(), updated.unwrap_err()] {
+                let text = error.to_string();
+                assert!(text.contains("other rows may have the _row"), "{filter}: {text}");
+                assert!(matches!(error, TableError::Conflict { retryable: false, .. }), "{text}");
+            }
+            assert_eq!(files(&before, "_deletions").await, deletion_files, "{filter}");
+        } else {
+            gone.push(4);
+            assert_eq!((deleted.unwrap(), updated.unwrap()), (1, 0), "{filter}");
+        }
+        let left = (0..20).filter(|i| !gone.contains(i)).collect::<Vec<_>>();
+        assert_eq!(ints(&before.latest().await.unwrap()).await, left, "{filter}");
+        // What others do to other rows does not matter.
+        if refused {
+            let older = before.latest().await.unwrap();
+            older.delete(&expr("i = 19"), &CommitOptions::default()).await.unwrap();
+            let row = older.delete(&expr("_rowoffset = 0"), &CommitOptions::default()).await.unwrap();
+            assert_eq!((row.rows, ints(&row.table).await.first()), (1, Some(&1)), "{filter}");
+        }
+    }
+}
