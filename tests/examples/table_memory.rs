@@ -77,10 +77,12 @@ async fn build(kind: &str, directory: &str, mib: u64) {
 
 /// Frames that do not compress, and the state of the robot in each.
 fn frames(random: &mut SmallRng, rows: std::ops::Range<u64>) -> RecordBatch {
+    let mut noise = vec![0_u8; 16 << 20];
+    random.fill(&mut noise[..]);
     let frames = rows.clone().map(|_| {
-        let mut frame = vec![0_u8; random.random_range(28_000..37_000)];
-        random.fill(&mut frame[..]);
-        frame
+        let (start, len) =
+            (random.random_range(0..noise.len() - 37_000), random.random_range(28_000..37_000));
+        &noise[start..start + len]
     });
     let frames = LargeBinaryArray::from_iter_values(frames);
     let states =

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use demilance::footer::Version;
-use demilance::table::{CompactionPlan, CompactionTask, OldFragment, Table, Uncovered};
+use demilance::table::{CompactionPlan, CompactionTask, FailedTask, OldFragment, Table, Uncovered};
 use demilance::{CompactionOptions, IndexCoverage};
 
 use crate::committing::{Committing, NewFiles};
@@ -25,6 +25,8 @@ Every append makes a fragment, and deleted rows stay in their files until these 
 All else is left untouched. Rows keep their order among what is rewritten; this comes behind the other rows.
 It takes two versions: one sets the numbers of the new fragments aside, one puts these in the place of the old.
 
+Fragments that cannot be rewritten, such as ones with a damaged file, are named with the cause, and the exit code is that
+of an error; all else is compacted nevertheless.
 Others may go on writing. What they delete or change meanwhile is kept: fragments that they touched are planned again.
 The old files stay for the older versions, which can still be read, until demilance cleanup removes them.
 Rows stream from the old files to the new ones, with about --memory bytes of them in memory.
@@ -120,17 +122,31 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
             format!("{path}: nothing to compact in {fragments}, version {}\n", table.version())
         }
         (true, _) => planned(path, &table, &plan),
-        (false, _) => compact(path, &table, &plan, &options).await?,
+        (false, _) => {
+            let (text, failed) = compact(path, &table, &plan, &options).await?;
+            crate::print(&text)?;
+            if !failed.is_empty() {
+                bail!("{path}: not all could be compacted; what is left is as it was\n{}", failures(&failed));
+            }
+            return Ok(());
+        }
     };
     crate::print(&text)
 }
 
+/// A line a task.
+fn failures(failed: &[FailedTask]) -> String {
+    let lines = failed.iter().map(|task| format!("  {}: {}", name(&task.fragments), task.cause));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Says what was done, and what failed.
 async fn compact(
     path: &str,
     table: &Table,
     plan: &CompactionPlan,
     options: &CompactionOptions,
-) -> Result<String> {
+) -> Result<(String, Vec<FailedTask>)> {
     let old = plan.tasks().iter().flat_map(CompactionTask::fragments);
     let progress = Progress::over(old.map(|old| old.bytes).sum());
     let watched = progress.clone();
@@ -140,6 +156,9 @@ async fn compact(
     let left = done.conflicting.iter().map(|group| group.old().len() as u64).sum::<u64>();
     if done.groups.is_empty() && left > 0 {
         bail!("{path}: others went on changing what was to be compacted: try again");
+    }
+    if done.groups.is_empty() {
+        return Ok((String::new(), done.failed));
     }
     let (mut gone, mut added, mut rows) = (0, 0, 0);
     for group in &done.groups {
@@ -158,7 +177,7 @@ async fn compact(
     }
     text.push_str(&uncovered(&done.uncovered, "no longer covers"));
     text.push_str("older versions keep the old files until demilance cleanup removes them\n");
-    Ok(text)
+    Ok((text, done.failed))
 }
 
 /// What a plan would do, a line a task.
@@ -206,11 +225,7 @@ fn uncovered(uncovered: &[Uncovered], what: &str) -> String {
 fn line(task: &CompactionTask) -> String {
     let old = task.fragments();
     let sum = |of: &dyn Fn(&OldFragment) -> u64| old.iter().map(of).sum::<u64>();
-    let name = match old {
-        [first, .., last] => format!("fragments {} to {}", first.id, last.id),
-        [one] => format!("fragment {}", one.id),
-        [] => String::new(),
-    };
+    let name = name(old);
     let deleted = match sum(&|old| old.deleted_rows) {
         0 => String::new(),
         deleted => format!(", {} of them deleted", quantity::count(deleted)),
@@ -233,6 +248,14 @@ fn line(task: &CompactionTask) -> String {
         quantity::bytes(sum(&|old| old.bytes)),
         quantity::of(sum(&|old| old.physical_rows), "row")
     )
+}
+
+fn name(fragments: &[OldFragment]) -> String {
+    match fragments {
+        [first, .., last] => format!("fragments {} to {}", first.id, last.id),
+        [one] => format!("fragment {}", one.id),
+        [] => String::new(),
+    }
 }
 
 fn store_plan(file: &Path, plan: &CompactionPlan) -> Result<()> {

@@ -135,7 +135,7 @@ impl Dataset {
     /// # Ok(()) }
     /// ```
     pub async fn compact(&self, options: &CompactionOptions) -> Result<Self> {
-        Ok(self.table.compact(options).await?.table.into())
+        Ok(self.table.compact(options).await?.complete()?.table.into())
     }
 
     /// The rows with these `_rowid`s, in the order asked, as often as asked. Rows that are not there are left out; ask for

@@ -111,6 +111,7 @@ impl From<fory_row::Error> for Error {
 fn of_table(error: &TableError) -> ErrorKind {
     match error {
         TableError::Committed { source, .. } => of_table(source),
+        TableError::PartlyCompacted { source, .. } => of_table(source),
         TableError::Contention { .. } => ErrorKind::Conflict,
         TableError::NotFound { .. } | TableError::UnknownRef { .. } => ErrorKind::NotFound,
         TableError::AlreadyExists { .. } | TableError::RefExists { .. } => ErrorKind::AlreadyExists,

@@ -8,6 +8,7 @@
 //!
 //! Rows stream from the old files to the new ones; nothing holds a fragment.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use lance_file::{Compression, FileWriter};
@@ -23,7 +24,7 @@ mod indices;
 mod plan;
 mod task;
 
-pub use group::{CompactedGroup, Compaction, NewFragment};
+pub use group::{CompactedGroup, Compaction, FailedTask, NewFragment};
 pub use indices::{IndexCoverage, Uncovered};
 pub use plan::{CompactionPlan, CompactionTask, OldFragment};
 
@@ -147,8 +148,9 @@ impl Table {
     /// which the new ones have taken their place. Rows keep their order within what is rewritten, which comes to lie
     /// behind all other rows; stable row ids stay.
     ///
-    /// What others delete or change meanwhile is kept: what they touched is left as it is, and planned again. Older
-    /// versions keep the old files.
+    /// What others delete or change meanwhile is kept: what they touched is left as it is, and planned again. What cannot be
+    /// rewritten, such as a fragment of which a file is damaged, is left as it is, too, and told in
+    /// [`Compaction::failed`]: see [`Compaction::complete`]. Older versions keep the old files.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -178,14 +180,14 @@ impl Table {
         options: &CompactionOptions,
         watch: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Compaction> {
-        let mut done =
-            Compaction { table: self.clone(), groups: vec![], conflicting: vec![], uncovered: vec![] };
+        let mut done = Compaction::nothing(self.clone());
         let mut since = None;
         for round in 0..=options.commit.retries {
             let plan = done.table.plan_compaction(options)?;
             if plan.tasks().is_empty() {
                 // What others did to the rows that were left out is all that there was to do.
                 done.conflicting.clear();
+                done.failed.clear();
                 break;
             }
             let next = self.round(&done.table, &plan, options, watch).await?;
@@ -198,6 +200,7 @@ impl Table {
                 }
             }
             done.conflicting = next.conflicting;
+            done.failed = next.failed;
             if done.conflicting.is_empty() {
                 break;
             }
@@ -217,13 +220,13 @@ impl Table {
         options: &CompactionOptions,
         watch: &(dyn Fn(u64) + Send + Sync),
     ) -> Result<Compaction> {
-        let mut groups = vec![];
+        let (mut groups, mut failed) = (vec![], vec![]);
         for task in plan.tasks() {
             match task.run_watched(table, watch).await {
                 Ok(group) => groups.push(group),
                 Err(error) => {
-                    abandon(table.store(), paths(&groups), &error).await;
-                    return Err(error);
+                    let fragments = task.fragments().to_vec();
+                    failed.push(FailedTask { fragments, cause: Arc::new(error) });
                 }
             }
         }
@@ -232,7 +235,7 @@ impl Table {
             Ok(done) => {
                 let dropped = paths(&done.conflicting);
                 abandon(table.store(), dropped, &TableError::invalid("others were first")).await;
-                Ok(done)
+                Ok(Compaction { failed, ..done })
             }
             Err(error) => {
                 abandon(table.store(), files, &error).await;

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use arrow_schema::ArrowError;
@@ -114,6 +115,23 @@ pub enum TableError {
         version: u64,
         /// What went wrong then.
         source: Box<TableError>,
+    },
+    /// Some of what was to be compacted could not be rewritten. The rest was.
+    #[error(
+        "{location}: {failed} of the tasks of the compaction failed, while version {version} has what the others \
+             wrote; fragments {fragments:?}: {source}"
+    )]
+    PartlyCompacted {
+        /// The table.
+        location: String,
+        /// The version with what was compacted.
+        version: u64,
+        /// How many tasks failed.
+        failed: usize,
+        /// The fragments of the first of them.
+        fragments: Vec<u32>,
+        /// What went wrong there.
+        source: Arc<TableError>,
     },
     /// What the caller asked for makes no sense for this table.
     #[error("{reason}")]

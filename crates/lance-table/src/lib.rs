@@ -55,7 +55,7 @@ pub use cleanup::{Cleanup, CleanupOptions, CleanupPlan, CleanupReason, HeldVersi
 pub use columns::{ColumnOptions, ConfigChange, Misfits, NewColumns, Pairs};
 pub use commit::CommitOptions;
 pub use compact::{
-    CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, IndexCoverage,
+    CompactedGroup, Compaction, CompactionOptions, CompactionPlan, CompactionTask, FailedTask, IndexCoverage,
     NewFragment, OldFragment, Uncovered,
 };
 pub use delete::Deleted;

@@ -1,6 +1,7 @@
 //! What tasks wrote, and its commit.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use futures::TryStreamExt;
 use lance_footer::{FormatError, Version};
@@ -53,8 +54,54 @@ pub struct Compaction {
     pub groups: Vec<CompactedGroup>,
     /// What was not, because others deleted or changed some of the same rows meanwhile.
     pub conflicting: Vec<CompactedGroup>,
+    /// What could not be rewritten. It is as it was, and does not keep anything else from being compacted.
+    pub failed: Vec<FailedTask>,
     /// The rows that indices cover no more: see [`IndexCoverage::Shrink`](super::IndexCoverage).
     pub uncovered: Vec<Uncovered>,
+}
+
+/// A task of a compaction that failed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct FailedTask {
+    /// What it was to rewrite.
+    pub fragments: Vec<OldFragment>,
+    /// What went wrong.
+    pub cause: Arc<TableError>,
+}
+
+impl Compaction {
+    pub(super) const fn nothing(table: Table) -> Self {
+        Self { table, groups: vec![], conflicting: vec![], failed: vec![], uncovered: vec![] }
+    }
+
+    /// This, or an error if there is something that could not be rewritten.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use arrow_array::record_batch;
+    /// use lance_io::Store;
+    /// use lance_table::{CompactionOptions, Table, WriteOptions};
+    ///
+    /// let batch = record_batch!(("id", Int32, [1, 2, 3]))?;
+    /// let options = WriteOptions { max_rows_per_fragment: 1, ..Default::default() };
+    /// let table = Table::write(Store::memory(), batch.into(), options).await?;
+    /// let table = table.compact(&CompactionOptions::default()).await?.complete()?.table;
+    /// assert_eq!(table.fragments().len(), 1);
+    /// # Ok(()) }
+    /// ```
+    pub fn complete(self) -> Result<Self> {
+        match self.failed.first() {
+            None => Ok(self),
+            Some(first) => Err(TableError::PartlyCompacted {
+                location: self.table.store().location(""),
+                version: self.table.version(),
+                failed: self.failed.len(),
+                fragments: first.fragments.iter().map(|old| old.id).collect(),
+                source: Arc::clone(&first.cause),
+            }),
+        }
+    }
 }
 
 impl CompactedGroup {
@@ -147,7 +194,7 @@ impl Table {
         options: &CommitOptions,
     ) -> Result<Compaction> {
         let Some(version) = groups.first().map(|group| group.version) else {
-            return Ok(Compaction { table: self.clone(), groups, conflicting: vec![], uncovered: vec![] });
+            return Ok(Compaction::nothing(self.clone()));
         };
         let table = self.as_of(version).await?;
         let covers = Covers::of(table.manifest())
@@ -165,7 +212,7 @@ impl Table {
                     let groups = groups.into_iter().map(|(group, _)| group).collect::<Vec<_>>();
                     let uncovered = covers.uncovered(groups.iter().map(CompactedGroup::old));
                     let table = Self::from_commit(table.store().clone(), found, table.shared.options).await?;
-                    return Ok(Compaction { table, groups, conflicting, uncovered });
+                    return Ok(Compaction { table, groups, conflicting, failed: vec![], uncovered });
                 }
                 Err(error @ TableError::Conflict { retryable: true, .. }) => error,
                 Err(error) => return Err(error),
@@ -174,7 +221,7 @@ impl Table {
             let untouched = untouched(&table, groups, &mut conflicting).await?;
             if untouched.is_empty() {
                 let table = table.latest().await?;
-                return Ok(Compaction { table, groups: vec![], conflicting, uncovered: vec![] });
+                return Ok(Compaction { conflicting, ..Compaction::nothing(table) });
             }
             // Else it would be refused for ever.
             if untouched.len() == before {

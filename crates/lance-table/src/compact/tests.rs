@@ -335,11 +335,14 @@ async fn a_failed_compaction_leaves_no_file() {
     append(&store, 0..40, 10).await;
     let table = append(&store, 40..50, 10).await;
     let before = data_files(&table).await;
-    // The last fragment cannot be read, when the first group is done.
+    // The last fragment cannot be read, when the others are done.
     let path = dir.path().join("data").join(&table.fragments()[4].files()[0].path);
     let bytes = std::fs::read(&path).unwrap();
     std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
-    assert!(table.compact(&to(20)).await.is_err());
+    // All fragments are in one group.
+    let done = table.compact(&to(50)).await.unwrap();
+    assert_eq!((done.groups.len(), done.failed.len(), done.table.version()), (0, 1, 2));
+    assert!(done.complete().is_err());
     assert_eq!(data_files(&table).await, before);
     assert_eq!(table.latest().await.unwrap().version(), 2);
 }
@@ -458,4 +461,48 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+/// What cannot be read does not keep the rest from being compacted.
+#[tokio::test]
+async fn what_fails_is_told_and_left() {
+    let store = Store::memory();
+    for start in [0, 10, 100, 200, 210, 300, 400, 410] {
+        let rows = if [100, 300].contains(&start) { 90 } else { 10 };
+        append(&store, start..start + rows, 1000).await;
+    }
+    let table = Table::open(store.clone(), None).await.unwrap();
+    let options = CompactionOptions { target_rows: 50, ..Default::default() };
+    let tasks = table.plan_compaction(&options).unwrap();
+    let tasks =
+        tasks.tasks().iter().map(|task| task.fragments().iter().map(|old| old.id).collect::<Vec<_>>());
+    assert_eq!(tasks.collect::<Vec<_>>(), [[0, 1], [3, 4], [6, 7]]);
+    let damaged = format!("data/{}", table.fragments()[4].files()[0].path);
+    let bytes = store.read_all(&damaged).await.unwrap();
+    store.delete(&damaged).await.unwrap();
+
+    let done = table.compact(&options).await.unwrap();
+    assert_eq!(done.groups.len(), 2);
+    assert_eq!(
+        fragments(&done.table).iter().map(|(_, rows)| *rows).collect::<Vec<_>>(),
+        [90, 10, 10, 90, 20, 20]
+    );
+    let [failed] = &done.failed[..] else { panic!("{:?}", done.failed) };
+    assert_eq!(failed.fragments.iter().map(|old| old.id).collect::<Vec<_>>(), [3, 4]);
+    assert!(failed.cause.to_string().contains(&damaged), "{}", failed.cause);
+    let error = done.clone().complete().unwrap_err();
+    assert!(matches!(error, TableError::PartlyCompacted { failed: 1, .. }));
+    let text = error.to_string();
+    assert!(text.contains("fragments [3, 4]") && text.contains(&damaged), "{text}");
+    // Of all that was tried, only what was committed left files.
+    let files = store.list("data").await.unwrap().len();
+    assert_eq!(files, 7 + 2);
+
+    // What came of the others lies side by side now.
+    let again = done.table.compact(&options).await.unwrap();
+    assert_eq!((again.groups.len(), again.failed.len()), (1, 1));
+    assert_eq!(store.list("data").await.unwrap().len(), files + 1);
+    store.put(&damaged, bytes).await.unwrap();
+    let whole = again.table.compact(&options).await.unwrap().complete().unwrap().table;
+    assert_eq!((whole.fragments().len(), whole.rows()), (4, table.rows()));
 }

@@ -125,14 +125,14 @@ impl Kind {
         if !store.honours_conditions(self.directory()).await? && store.read_all(&path).await.is_ok() {
             return Err(self.exists(store, name));
         }
-        let text = text(&object);
-        match store.put_if_absent(&path, text.clone()).await {
-            // When the answer to a write gets lost, it is sent again, and finds itself there.
-            Err(IoError::AlreadyExists { .. }) => match store.read_all(&path).await {
-                Ok(there) if there == text => Ok(()),
-                _ => Err(self.exists(store, name)),
-            },
-            other => Ok(other?),
+        let bytes = text(&object);
+        let Err(error) = store.put_if_absent(&path, bytes.clone()).await else { return Ok(()) };
+        // The answer to a write that took effect can get lost; when it is sent again, it finds itself there. What a file says
+        // has a time or an id that no other has.
+        match (store.read_all(&path).await, error) {
+            (Ok(there), _) if there == bytes => Ok(()),
+            (_, IoError::AlreadyExists { .. }) | (Ok(_), _) => Err(self.exists(store, name)),
+            (_, error) => Err(error.into()),
         }
     }
 

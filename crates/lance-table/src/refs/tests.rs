@@ -465,3 +465,56 @@ async fn transactions_that_are_inline_only() {
         }
     }
 }
+
+/// An answer that is lost says nothing of whether the file is there, and neither does "there is one already" to a request
+/// that was sent twice.
+#[tokio::test]
+async fn names_are_made_although_answers_get_lost() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use lance_io::{FailPoints, IoError, Moment, Write};
+
+    let timeout = |path: &str| {
+        let source = std::io::Error::from(std::io::ErrorKind::TimedOut);
+        IoError::Io { path: path.into(), source }
+    };
+    let exists = |path: &str| IoError::AlreadyExists { path: path.into() };
+    type Answer = fn(&str) -> IoError;
+    let answers: [(&str, Answer); 2] = [("timeout", timeout), ("exists", exists)];
+    for (store, _kept) in stores() {
+        let (_, second) = table(&store).await;
+        second.create_tag("taken").await.unwrap();
+        second.create_branch("taken", &CommitOptions::default()).await.unwrap();
+        for ((what, answer), done) in answers.into_iter().flat_map(|answer| [(answer, true), (answer, false)])
+        {
+            for (kind, taken) in [("tag", false), ("tag", true), ("branch", false), ("branch", true)] {
+                let once = AtomicBool::new(true);
+                let lost = FailPoints::new(move |moment: &Moment<'_>| {
+                    let here = moment.write == Write::PutIfAbsent && moment.done == done;
+                    match here && moment.path.contains("_refs/") && once.swap(false, Ordering::Relaxed) {
+                        true => Err(answer(moment.path)),
+                        false => Ok(()),
+                    }
+                });
+                let lossy = Table::open(store.with_failpoints(lost), Some(1)).await.unwrap();
+                let name = if taken { "taken".to_string() } else { format!("{what}-{done}") };
+                let made = match kind {
+                    "tag" => lossy.create_tag(&name).await.map(drop),
+                    _ => lossy.create_branch(&name, &CommitOptions::default()).await.map(drop),
+                };
+                let case = format!("{kind} {name}: {made:?}");
+                match (taken, done) {
+                    (true, _) => assert!(matches!(made, Err(TableError::RefExists { .. })), "{case}"),
+                    (false, done) => assert_eq!(made.is_ok(), done, "{case}"),
+                }
+                // The one that was there is as it was, and a new one is there just if that was said.
+                let there = match kind {
+                    "tag" => second.tag(&name).await.map(|tag| tag.version),
+                    _ => second.find_branch(&name).await.map(|branch| branch.parent_version),
+                };
+                let expected = if taken { Some(2) } else { done.then_some(1) };
+                assert_eq!(there.ok(), expected, "{case}");
+            }
+        }
+    }
+}
