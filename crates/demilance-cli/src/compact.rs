@@ -154,11 +154,11 @@ async fn compact(
     progress.clear();
     let done = done?;
     let left = done.conflicting.iter().map(|group| group.old().len() as u64).sum::<u64>();
+    if done.groups.is_empty() && !done.failed.is_empty() {
+        return Ok((String::new(), done.failed));
+    }
     if done.groups.is_empty() && left > 0 {
         bail!("{path}: others went on changing what was to be compacted: try again");
-    }
-    if done.groups.is_empty() {
-        return Ok((String::new(), done.failed));
     }
     let (mut gone, mut added, mut rows) = (0, 0, 0);
     for group in &done.groups {

@@ -127,6 +127,10 @@ impl Kind {
         }
         let bytes = text(&object);
         let Err(error) = store.put_if_absent(&path, bytes.clone()).await else { return Ok(()) };
+        // It stands there, and may be gone after a power failure.
+        if matches!(error, IoError::NotDurable { .. }) {
+            return Err(error.into());
+        }
         // The answer to a write that took effect can get lost; when it is sent again, it finds itself there. What a file says
         // has a time or an id that no other has.
         match (store.read_all(&path).await, error) {
