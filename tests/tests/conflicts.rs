@@ -55,7 +55,9 @@ impl Case {
             Comes::Between(number) => {
                 let (watched, came) = interrupted(&store, theirs, number).await;
                 let outcome = conflicts::run(ours, &conflicts::open(watched).await, retries).await;
-                let Some(before) = came.lock().unwrap().take() else { return Ok(()) };
+                let Some(before) = came.lock().unwrap().take() else {
+                    return Err(format!("the other never came: {outcome:?}"));
+                };
                 (outcome, before)
             }
         };

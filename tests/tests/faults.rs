@@ -22,28 +22,20 @@ async fn store(files: &Files, fault: Option<(usize, Fault)>) -> (Arc<Faulty>, St
     (faulty, store, plain)
 }
 
-/// Whether an operation takes several commits, or removes several files: what is between is neither lost nor wrong.
-fn is_seen_as(operation: &str, seen: &Seen, expected: &Seen) -> bool {
-    match operation {
-        "compact" | "clean up" => seen.rows == expected.rows && seen.references == expected.references,
-        _ => seen == expected,
-    }
-}
-
 /// Gives what is wrong.
 async fn check(operation: &str, files: &Files, fault: (usize, Fault), after: &Seen) -> Option<String> {
     let before = crash::see(files.store().await).await;
     let (faulty, store, plain) = store(files, Some(fault)).await;
     let result = crash::run(operation, store).await;
     let seen = crash::see(plain.clone()).await;
-    let is_after = is_seen_as(operation, &seen, after);
+    let is_after = seen.is_on_the_way(operation, after);
     match &result {
         Ok(()) if !is_after => return Some(format!("done, but not there: {seen:?}")),
         // What arrives twice is done.
         Err(error) if matches!(fault.1, Fault::Twice | Fault::Late) => {
             return Some(format!("refused: {error}"));
         }
-        Err(error) if !is_after && !is_seen_as(operation, &seen, &before) => {
+        Err(error) if !is_after && !seen.is_on_the_way(operation, &before) => {
             return Some(format!("{error}, and neither old nor new: {seen:?}"));
         }
         _ => {}

@@ -1,15 +1,16 @@
 //! Broken tables: whatever is wrong with a manifest, a transaction, a deletion file, a tag or a branch, each operation gives
 //! an error or does what it should, and an operation that fails leaves everything as it was.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Int32Array, RecordBatch, UInt32Array, UInt64Array};
 use arrow_ipc::writer::FileWriter;
 use arrow_schema::{Field, Schema};
 use bytes::Bytes;
-use demilance::Dataset;
+use demilance::{Dataset, DatasetBuilder};
 use demilance_tests::draw::Draw;
-use demilance_tests::files::{Files, paths};
+use demilance_tests::files::Files;
 use demilance_tests::watch::Watch;
 use demilance_tests::{crash, manifest, ours};
 use lance_io::Store;
@@ -32,30 +33,59 @@ async fn base() -> Files {
     Files::of(&store).await
 }
 
-/// All that is only read of the table in `store`: versions, references, rows, some by their place. The rows of the newest.
-async fn read(store: &Store) -> demilance::Result<usize> {
-    let opened = Dataset::builder("").store(store.clone()).load().await;
-    for version in 1..=NEWEST {
-        if let Ok(old) = Dataset::builder("").store(store.clone()).version(version).load().await {
-            let _ = old.scan().collect().await;
-        }
-    }
-    for reference in ["tag", "branch"] {
-        let builder = Dataset::builder("").store(store.clone());
-        let builder = if reference == "tag" { builder.tag(crash::TAG) } else { builder.branch("other") };
-        if let Ok(table) = builder.load().await {
-            let _ = table.scan().collect().await;
-        }
-    }
-    let table = opened?;
-    let _ = table.versions().await;
-    let _ = table.tags().await;
-    let _ = table.branches().await;
-    let _ = table.table().transaction().await;
-    let rows = table.count_rows();
-    let _ = table.take(&[rows.saturating_sub(1), 0, rows / 2]).await;
-    let batches = table.scan().collect().await?;
+/// What a reader finds: for each version, tag and branch how many rows, or why it cannot be read.
+struct Found {
+    newest: demilance::Result<usize>,
+    /// By the words for it: a version that has a number, the tag, the branch.
+    named: BTreeMap<String, demilance::Result<usize>>,
+}
+
+async fn rows(table: DatasetBuilder) -> demilance::Result<usize> {
+    let batches = table.load().await?.scan().collect().await?;
     Ok(batches.iter().map(RecordBatch::num_rows).sum())
+}
+
+/// All that is only read of the table in `store`: versions, references, rows, some by their place.
+async fn read(store: &Store) -> Found {
+    let table = || Dataset::builder("").store(store.clone());
+    let mut named = BTreeMap::new();
+    for version in 1..=NEWEST {
+        named.insert(format!("version {version}"), rows(table().version(version)).await);
+    }
+    named.insert("the tag".into(), rows(table().tag(crash::TAG)).await);
+    named.insert("the branch".into(), rows(table().branch("other")).await);
+    if let Ok(table) = table().load().await {
+        let _ = table.versions().await;
+        let _ = table.tags().await;
+        let _ = table.branches().await;
+        let _ = table.table().transaction().await;
+        let rows = table.count_rows();
+        let _ = table.take(&[rows.saturating_sub(1), 0, rows / 2]).await;
+    }
+    Found { newest: rows(table()).await, named }
+}
+
+impl Found {
+    /// What `later` cannot read any more of what is to stay after `operation`, or reads otherwise.
+    fn lost(&self, operation: &str, later: &Self) -> Vec<String> {
+        let mut lost = vec![];
+        // A version that is restored is taken as it is, and the one before is still there.
+        if let (Ok(_), Err(error), true) = (&self.newest, &later.newest, operation != "restore") {
+            lost.push(format!("it could be read before, and cannot any more: {error}"));
+        }
+        for (name, before) in &self.named {
+            // What is neither tagged nor the newest is what clean-up removes.
+            let may_go = operation == "clean up" && name.starts_with("version");
+            match (before, &later.named[name]) {
+                (Ok(before), Ok(after)) if before != after => {
+                    lost.push(format!("{name} has {after} rows instead of {before}"));
+                }
+                (Ok(_), Err(error)) if !may_go => lost.push(format!("{name} is lost: {error}")),
+                _ => {}
+            }
+        }
+        lost
+    }
 }
 
 /// Does each of `operations` on a copy of `files`. Gives what is wrong.
@@ -65,24 +95,24 @@ async fn operate(files: &Files, operations: &[&str]) -> Vec<String> {
     for operation in operations.iter().copied() {
         let store = files.store().await;
         let result = crash::run(operation, store.clone()).await;
-        let paths = paths(&store).await;
-        let kept = files.0.keys().filter(|path| operation != "clean up" && !paths.contains(path));
-        wrong.extend(kept.map(|path| format!("{operation}: {path} is gone")));
-        match result {
-            Ok(()) => {
-                // A version that is restored is taken as it is, and the one before is still there.
-                if operation != "restore"
-                    && let (Ok(_), Err(error)) = (&before, read(&store).await)
-                {
-                    wrong.push(format!("{operation}: it could be read before, and cannot any more: {error}"));
+        let after = Files::of(&store).await;
+        for (path, bytes) in &files.0 {
+            match after.0.get(path) {
+                Some(now) if now != bytes => wrong.push(format!("{operation}: {path} has other bytes")),
+                None if !crash::removes(operation, path) => {
+                    wrong.push(format!("{operation}: {path} is gone"));
                 }
+                _ => {}
             }
-            Err(error) => {
-                // Ids that were set aside for a compaction are a version of their own.
-                let own = |path: &&String| operation == "compact" && path.starts_with('_');
-                let left = paths.iter().filter(|path| !files.0.contains_key(*path) && !own(path));
-                wrong.extend(left.map(|path| format!("{operation}: {path} is left after: {error}")));
-            }
+        }
+        let lost = before.lost(operation, &read(&store).await);
+        wrong
+            .extend(lost.into_iter().map(|lost| format!("{operation}, {:?}: {lost}", result.as_ref().err())));
+        if let Err(error) = result {
+            // Ids that were set aside for a compaction are a version of their own.
+            let own = |path: &&String| operation == "compact" && path.starts_with('_');
+            let left = after.0.keys().filter(|path| !files.0.contains_key(*path) && !own(path));
+            wrong.extend(left.map(|path| format!("{operation}: {path} is left after: {error}")));
         }
     }
     wrong
@@ -349,7 +379,7 @@ fn bitmaps_of_other_shapes() {
         manifest.fragments[0].deletion_file.as_mut().unwrap().file_type = 1;
     });
     let sound = edited.with(&path, whole.clone());
-    assert_eq!(ours::run(async { read(&sound.store().await).await.unwrap() }), 46);
+    assert_eq!(ours::run(async { read(&sound.store().await).await.newest.unwrap() }), 46);
     let number = |at: usize, number: u32| {
         let mut bytes = whole.to_vec();
         bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
