@@ -11,6 +11,7 @@ use crate::which::table_at;
 const AFTER_HELP: &str = "\
 A version is a number or a tag. Files of which a line begins with + are in the second version only, with - in the first
 only; those are still there until a clean-up. No data are read.
+Rows that come to lie in another fragment, by compaction or an update, count as gone and as added.
 
 Examples:
   demilance diff robot.lance 3 5
@@ -22,7 +23,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     path: String,
     /// The version before
     #[arg(value_name = "V1")]
@@ -102,7 +104,7 @@ pub(crate) fn summary(changes: &Changes) -> String {
         0 => String::new(),
         files => {
             let (files, bytes) = (quantity::of(files, "file"), quantity::bytes(changes.kept.bytes));
-            format!("; left untouched {files} ({bytes})")
+            format!("; left untouched {files} ({bytes}, {})", quantity::of(changes.rows_kept, "row"))
         }
     };
     format!("{wrote}{gone}{kept}")
@@ -117,7 +119,8 @@ fn text(path: &str, changes: &Changes) -> String {
         more if after > before => format!("{}, {} more", quantity::count(after), quantity::count(more)),
         less => format!("{}, {} less", quantity::count(after), quantity::count(less)),
     };
-    line("rows", rows);
+    let (added, gone) = (quantity::count(changes.rows_added), quantity::count(changes.rows_gone));
+    line("rows", format!("{rows}: +{added} -{gone}"));
     let fragments = format!(
         "{} kept, {} added, {} gone",
         quantity::count(changes.fragments_kept as u64),
@@ -142,8 +145,8 @@ fn text(path: &str, changes: &Changes) -> String {
             text.push_str(&format!("{sign} {}{}\n", file.path, about(file)));
         }
     }
-    let kept = (quantity::of(changes.kept.files, "file"), quantity::bytes(changes.kept.bytes));
-    text.push_str(&format!("{} ({}) in both\n", kept.0, kept.1));
+    let (files, bytes) = (quantity::of(changes.kept.files, "file"), quantity::bytes(changes.kept.bytes));
+    text.push_str(&format!("{files} ({bytes}, {}) in both\n", quantity::of(changes.rows_kept, "row")));
     text
 }
 
@@ -184,7 +187,13 @@ fn json_of(path: &str, changes: &Changes) -> Value {
         "path": path,
         "from": changes.from,
         "to": changes.to,
-        "rows": { "before": changes.rows.0, "after": changes.rows.1 },
+        "rows": {
+            "before": changes.rows.0,
+            "after": changes.rows.1,
+            "added": changes.rows_added,
+            "gone": changes.rows_gone,
+            "kept": changes.rows_kept,
+        },
         "added": files(&changes.added),
         "gone": files(&changes.gone),
         "kept": { "files": changes.kept.files, "bytes": changes.kept.bytes },

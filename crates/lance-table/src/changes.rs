@@ -23,6 +23,12 @@ pub struct Changes {
     pub to: u64,
     /// Rows before and after, less deleted ones.
     pub rows: (u64, u64),
+    /// Rows that only the version after has: of new fragments, and ones that are deleted no more.
+    pub rows_added: u64,
+    /// Rows that only the version before has: of fragments that are gone, and ones that are deleted since.
+    pub rows_gone: u64,
+    /// Rows that both have, in the same place.
+    pub rows_kept: u64,
     /// Files that only the version after has, by kind and fragment.
     pub added: Vec<TableFile>,
     /// Files that only the version before has. They are still there until a clean-up.
@@ -130,8 +136,8 @@ impl Table {
             kept,
             ..Changes::default()
         };
-        changes.compare_fragments(before, self);
         changes.compare_columns(before, self);
+        changes.compare_fragments(before, self);
         changes.compare_settings(before, self);
         Ok(changes)
     }
@@ -166,15 +172,32 @@ impl Total {
 }
 
 impl Changes {
+    /// After columns were compared.
     fn compare_fragments(&mut self, before: Option<&Table>, after: &Table) {
-        let ids = |table: &Table| {
-            let fragments = table.manifest().message.fragments.iter();
-            fragments.map(|fragment| fragment.id).collect::<BTreeSet<_>>()
+        let old = before.map(fragments).unwrap_or_default();
+        let new = fragments(after);
+        let cast = !self.columns_dropped.is_empty();
+        let same = |one: &DataFragment, other: &BTreeMap<u64, &DataFragment>| {
+            other.get(&one.id).is_some_and(|other| is_same(one, other, cast))
         };
-        let (before, after) = (before.map(ids).unwrap_or_default(), ids(after));
-        self.fragments_added = after.difference(&before).copied().collect();
-        self.fragments_gone = before.difference(&after).copied().collect();
-        self.fragments_kept = after.intersection(&before).count();
+        for (id, fragment) in &old {
+            if !same(fragment, &new) {
+                self.fragments_gone.push(*id);
+                self.rows_gone = self.rows_gone.saturating_add(live(fragment));
+            }
+        }
+        for (id, fragment) in &new {
+            let Some(before) = old.get(id).filter(|_| same(fragment, &old)) else {
+                self.fragments_added.push(*id);
+                self.rows_added = self.rows_added.saturating_add(live(fragment));
+                continue;
+            };
+            let (before, after) = (live(before), live(fragment));
+            self.fragments_kept += 1;
+            self.rows_kept = self.rows_kept.saturating_add(before.min(after));
+            self.rows_gone = self.rows_gone.saturating_add(before.saturating_sub(after));
+            self.rows_added = self.rows_added.saturating_add(after.saturating_sub(before));
+        }
     }
 
     fn compare_columns(&mut self, before: Option<&Table>, after: &Table) {
@@ -203,6 +226,25 @@ impl Changes {
         let keys = old.keys().chain(new.keys()).collect::<BTreeSet<_>>();
         self.settings = keys.into_iter().filter(|key| old.get(*key) != new.get(*key)).cloned().collect();
     }
+}
+
+/// The fragments of a version, by id.
+fn fragments(table: &Table) -> BTreeMap<u64, &DataFragment> {
+    table.manifest().message.fragments.iter().map(|fragment| (fragment.id, fragment)).collect()
+}
+
+/// Whether these fragments with the same id have the same rows: writers may begin to count anew after an overwrite. One of
+/// which all columns were `cast` has no file left that it had.
+fn is_same(one: &DataFragment, other: &DataFragment, cast: bool) -> bool {
+    // Where the names lie differs between a table and its branches.
+    let shared = one.files.iter().any(|file| other.files.iter().any(|other| file.path == other.path));
+    one.physical_rows == other.physical_rows && (shared || cast)
+}
+
+/// Its rows that are not deleted.
+fn live(fragment: &DataFragment) -> u64 {
+    let deleted = fragment.deletion_file.as_ref().map_or(0, |file| file.num_deleted_rows);
+    fragment.physical_rows.saturating_sub(deleted)
 }
 
 /// The files of a version whose root is `root`, by where they lie.

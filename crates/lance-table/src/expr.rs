@@ -73,7 +73,7 @@ pub(crate) use problem::closest;
 /// assert_eq!(bound.matches(&batch)?, BooleanArray::from(vec![true, true, false]));
 ///
 /// let error = Expr::parse("lable = 'b'")?.bind(&batch.schema()).unwrap_err().to_string();
-/// assert_eq!(error, "no column lable; did you mean label?, at character 1 of the expression: lable = 'b'");
+/// assert_eq!(error, "no column lable; did you mean label? (at character 1 of the expression: lable = 'b')");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

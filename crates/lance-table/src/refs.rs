@@ -187,7 +187,7 @@ async fn committed_by(root: &Store, time: SystemTime) -> Result<u64> {
             return Ok(found.manifest.version());
         }
     }
-    Err(TableError::not_found(root, "a version from that time or before"))
+    Err(TableError::not_found(root, "version of that time or before"))
 }
 
 /// The root of `branch` of the table in `store`.

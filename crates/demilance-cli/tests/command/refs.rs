@@ -38,7 +38,7 @@ fn versions_have_a_line_each() {
     assert_eq!(place.ok(&format!("count t.lance --as-of {time}")), "30\n");
     assert_eq!(place.ok("count t.lance --as-of 9999-01-01"), "40\n");
     let error = place.error("count t.lance --as-of 2001-01-01T10:00");
-    assert!(error.contains("a version from that time or before not found"), "{error}");
+    assert!(error.contains("t.lance: version of that time or before not found"), "{error}");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn restored_cloned_and_compared() {
     let text = place.ok("diff t.lance 1 big");
     let lines = text.lines().collect::<Vec<_>>();
     assert_eq!(lines[0], "t.lance: version 1 to version 3");
-    assert_eq!(lines[1], "rows      40, 20 more");
+    assert_eq!(lines[1], "rows      40, 20 more: +20 -0");
     assert_eq!(lines[2], "fragments 1 kept, 2 added, 0 gone");
     assert!(lines[3].starts_with("+ data/") && lines[3].ends_with(" 10 rows, fragment 1"), "{text}");
     assert!(lines[5].starts_with("1 file (") && lines[5].ends_with(" in both"), "{text}");

@@ -33,6 +33,30 @@ fn kinds(files: &[TableFile]) -> Vec<(FileKind, u64, Option<u64>)> {
     files.iter().map(|file| (file.kind, file.rows, file.fragment)).collect()
 }
 
+/// Rows that came, went and stayed.
+fn in_rows(changes: &Changes) -> (u64, u64, u64) {
+    (changes.rows_added, changes.rows_gone, changes.rows_kept)
+}
+
+#[test]
+fn a_fragment_is_the_same_if_its_rows_are() {
+    let fragment = |path: &str, physical_rows| DataFragment {
+        files: vec![crate::proto::DataFile { path: path.into(), ..Default::default() }],
+        physical_rows,
+        ..Default::default()
+    };
+    let one = fragment("a", 3);
+    for (other, cast, same) in [
+        (fragment("a", 3), false, true),
+        (fragment("b", 3), false, false),
+        (fragment("b", 3), true, true),
+        (fragment("b", 4), true, false),
+        (fragment("a", 4), false, false),
+    ] {
+        assert_eq!(is_same(&one, &other, cast), same, "{other:?} {cast}");
+    }
+}
+
 #[tokio::test]
 async fn what_each_operation_writes_and_leaves() {
     let dir = tempfile::tempdir().unwrap();
@@ -49,10 +73,12 @@ async fn what_each_operation_writes_and_leaves() {
         assert_eq!(kinds(&appended.added), [(FileKind::Data, 2, Some(1))]);
         assert_eq!(appended.kept, Total { files: 1, bytes: made.added[0].bytes.unwrap() });
         assert_eq!((appended.fragments_added.as_slice(), appended.fragments_kept), ([1].as_slice(), 1));
+        assert_eq!(in_rows(&appended), (2, 0, 4));
         assert!(appended.gone.is_empty() && appended.columns_added.is_empty());
 
         let third = delete_first(&second).await;
         let deleted = third.changes_since(Some(&second)).await.unwrap();
+        assert_eq!(in_rows(&deleted), (0, 1, 5));
         assert_eq!((deleted.rows, deleted.kept.files, deleted.fragments_kept), ((6, 5), 2, 2));
         assert_eq!(kinds(&deleted.added), [(FileKind::Deletion, 1, Some(0))]);
         assert!(deleted.added[0].path.starts_with("_deletions/0-2-") && deleted.added[0].bytes.unwrap() > 0);
@@ -64,6 +90,7 @@ async fn what_each_operation_writes_and_leaves() {
         let branch = third.create_branch("b", &CommitOptions::default()).await.unwrap();
         let begun = branch.changes_since(Some(&third)).await.unwrap();
         assert_eq!((begun.kept.files, begun.added.len(), begun.gone.len()), (3, 0, 0));
+        assert_eq!(in_rows(&begun), (0, 0, 5));
         let begun =
             write(&branch, WriteMode::Append, rows(9..10)).await.changes_since(Some(&first)).await.unwrap();
         assert_eq!((begun.kept.files, begun.added.len()), (1, 3));
@@ -72,6 +99,7 @@ async fn what_each_operation_writes_and_leaves() {
         let fourth = write(&third, WriteMode::Overwrite, other).await;
         let replaced = fourth.changes_since(Some(&third)).await.unwrap();
         assert_eq!((replaced.kept.files, replaced.gone.len(), replaced.added.len()), (0, 3, 1));
+        assert_eq!(in_rows(&replaced), (3, 5, 0));
         assert_eq!((replaced.fragments_gone, replaced.fragments_added), (vec![0, 1], vec![2]));
         // Field 0 is another column now.
         assert_eq!(replaced.columns_added, ["name string not null"]);

@@ -9,8 +9,11 @@ const SHOWN: usize = 30;
 pub(super) fn problem(text: &str, at: usize, what: impl std::fmt::Display) -> TableError {
     let before = text.get(..at).unwrap_or(text);
     let rest = text.get(at..).unwrap_or_default();
+    let what = what.to_string();
+    // A question has its end already.
+    let (comma, end) = if what.ends_with('?') { (" (", ")") } else { (", ", "") };
     if rest.trim().is_empty() {
-        return TableError::invalid(format!("{what}, at the end of the expression"));
+        return TableError::invalid(format!("{what}{comma}at the end of the expression{end}"));
     }
     let place = match before.matches('\n').count() {
         0 => format!("character {}", before.chars().count() + 1),
@@ -22,7 +25,7 @@ pub(super) fn problem(text: &str, at: usize, what: impl std::fmt::Display) -> Ta
     let line = rest.lines().next().unwrap_or_default();
     let shown = line.chars().take(SHOWN).collect::<String>();
     let more = if shown.len() < line.len() { "…" } else { "" };
-    TableError::invalid(format!("{what}, at {place} of the expression: {shown}{more}"))
+    TableError::invalid(format!("{what}{comma}at {place} of the expression: {shown}{more}{end}"))
 }
 
 /// The one of `names` that `name` is most likely a slip of, if any is near.
@@ -99,6 +102,8 @@ mod tests {
     fn places_are_counted_in_characters() {
         let said = |text, at| problem(text, at, "wrong").to_string();
         assert_eq!(said("ä = b", 5), "wrong, at character 5 of the expression: b");
+        let asked = problem("a = b", 4, "did you mean c?").to_string();
+        assert_eq!(asked, "did you mean c? (at character 5 of the expression: b)");
         assert_eq!(said("a =\n b c", 5), "wrong, at line 2, character 2 of the expression: b c");
         assert_eq!(said("a = ", 4), "wrong, at the end of the expression");
         let long = "x".repeat(50);
