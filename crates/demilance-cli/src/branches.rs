@@ -48,7 +48,8 @@ pub(crate) struct Arguments {
 enum Command {
     /// Begin a branch
     Create {
-        /// Table
+        /// Table: a path or URL
+        #[arg(value_name = "TABLE")]
         path: String,
         /// The branch
         name: String,
@@ -59,7 +60,8 @@ enum Command {
     },
     /// Remove a branch with all that was written to it, unless tags or other branches need it
     Delete {
-        /// Table
+        /// Table: a path or URL
+        #[arg(value_name = "TABLE")]
         path: String,
         /// The branch
         name: String,

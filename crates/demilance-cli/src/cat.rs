@@ -133,6 +133,7 @@ async fn cat(arguments: Arguments) -> Result<()> {
     let format = arguments.format.or_else(|| output.and_then(Format::of)).unwrap_or(Format::Table);
     if format.is_binary() && output.is_none() && std::io::stdout().is_terminal() {
         crate::usage(
+            "cat",
             ErrorKind::ArgumentConflict,
             "binary formats do not go to a terminal: say -o FILE, or pipe them",
         );

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use demilance::CleanupOptions;
 use demilance::table::{Cleanup, CleanupPlan, CleanupReason, OldFile, Total};
@@ -28,7 +28,7 @@ It may be interrupted and called again: versions that are left are whole at any 
 
 Examples:
   demilance cleanup robot.lance --dry-run                list what would go, and why
-  demilance cleanup robot.lance --older-than 7d
+  demilance cleanup robot.lance --older-than 7d --keep-tagged
   demilance cleanup robot.lance --keep 5
   demilance cleanup robot.lance --older-than 7d --keep 5
   demilance cleanup robot.lance --keep 1 --keep-tagged --delete-unverified";
@@ -37,7 +37,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     path: String,
     /// Age from which on versions go: 90s, 30m, 12h, 7d or 2w [default: 14d, unless --keep is said]
     #[arg(long, value_name = "AGE", value_parser = parse_age)]
@@ -84,13 +85,21 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
         older_than: arguments.older_than,
         keep: arguments.keep,
         delete_unverified: arguments.delete_unverified,
-        error_if_tagged_old_versions: !arguments.keep_tagged,
+        // What tags hold is told here, with what can be done about it.
+        error_if_tagged_old_versions: false,
     };
     let plan = table.plan_cleanup(&options).await.with_context(|| path.clone())?;
+    let tagged = if arguments.keep_tagged { None } else { tagged(&plan) };
     if arguments.dry_run {
-        let text = format!("{path}: would remove {}\n{}{}", amount(&plan), list(&plan), rest(&plan));
+        let mut text = format!("{path}: would remove {}\n{}{}", amount(&plan), list(&plan), rest(&plan));
+        if let Some(tagged) = tagged {
+            text.push_str(&format!("without --dry-run nothing would be removed, since {tagged}\n"));
+        }
         crate::print(&text)?;
         return Ok(true);
+    }
+    if let Some(tagged) = tagged {
+        bail!("{path}: nothing was removed, since {tagged}");
     }
     let progress = Progress::over(plan.amount().bytes);
     let watched = progress.clone();
@@ -102,6 +111,21 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
         eprintln!("error: {path}: {file} could not be removed: {reason}");
     }
     Ok(done.failed.is_empty())
+}
+
+/// The old versions that tags hold, if any, and what can be done.
+fn tagged(plan: &CleanupPlan) -> Option<String> {
+    let tagged = plan.held.iter().filter_map(|held| {
+        let tags = held.by.iter().filter_map(|by| by.strip_prefix("tag ")).collect::<Vec<_>>();
+        (!tags.is_empty()).then(|| format!("version {} ({})", held.version, tags.join(", ")))
+    });
+    let tagged = tagged.collect::<Vec<_>>();
+    (!tagged.is_empty()).then(|| {
+        format!(
+            "old versions have tags: {}; say --keep-tagged to keep these and remove the others, or delete the tags first",
+            tagged.join(", ")
+        )
+    })
 }
 
 fn text(path: &str, done: &Cleanup) -> String {

@@ -9,12 +9,11 @@ use demilance::footer::Version;
 use demilance::table::{CompactionPlan, CompactionTask, FailedTask, OldFragment, Table, Uncovered};
 use demilance::{CompactionOptions, IndexCoverage};
 
-use crate::committing::{Committing, NewFiles};
+use crate::committing::{Changed, NewFiles};
 use crate::import::{Align, FileVersion};
 use crate::output::Output;
 use crate::source::Progress;
-use crate::which::WhichVersion;
-use crate::{diff, quantity};
+use crate::{diff, failure, quantity};
 
 const AFTER_HELP: &str = "\
 Every append makes a fragment, and deleted rows stay in their files until these are rewritten. Compaction rewrites
@@ -47,19 +46,19 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Table
-    path: String,
+    #[command(flatten)]
+    table: Changed,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
     /// Rows that a fragment should have; ones with fewer are small
-    #[arg(long, value_name = "N", default_value_t = CompactionOptions::default().target_rows)]
+    #[arg(long, value_name = "N", value_parser = parse_rows, default_value_t = CompactionOptions::default().target_rows)]
     target_rows: u64,
     /// Bytes of data files that a fragment should have at most, such as 1GB: what is reached first counts
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     target_bytes: Option<u64>,
     /// Share of deleted rows, from 0 to 1, above which a fragment is rewritten; 1 for never
-    #[arg(long, value_name = "F", default_value_t = CompactionOptions::default().threshold)]
+    #[arg(long, value_name = "F", value_parser = parse_share, default_value_t = CompactionOptions::default().threshold)]
     threshold: f64,
     /// Bytes of rows in memory at the same time, about
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "128MiB")]
@@ -75,14 +74,9 @@ pub(crate) struct Arguments {
     /// Bytes to which buffers are aligned; 4096 suits direct I/O
     #[arg(long, value_enum, value_name = "BYTES", default_value_t = Align::Bytes64)]
     align: Align,
-    /// Write the plan to FILE, as JSON
+    /// Write the plan to FILE, as JSON: for programs with the library, which share its tasks among processes
     #[arg(long, value_name = "FILE")]
     plan_out: Option<PathBuf>,
-    #[command(flatten)]
-    committing: Committing,
-    /// Branch to compact
-    #[arg(long, value_name = "NAME")]
-    branch: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -104,15 +98,36 @@ impl From<Indices> for IndexCoverage {
 
 /// `512MB`, `2GiB` or a number of bytes.
 fn parse_size(text: &str) -> Result<u64, String> {
-    quantity::parse_bytes(text).ok_or_else(|| "it is no size such as 512MB or 2GiB".into())
+    match quantity::parse_bytes(text) {
+        None => Err("it is no size such as 512MB or 2GiB".into()),
+        Some(0) => Err("it must be a byte or more".into()),
+        Some(bytes) => Ok(bytes),
+    }
 }
 
-/// Runs the command.
-pub(crate) async fn run(arguments: Arguments) -> Result<()> {
-    let path = &arguments.path;
-    let table = WhichVersion::of_branch(arguments.branch.clone()).open_path(path).await?;
+/// As many as a fragment may have.
+fn parse_rows(text: &str) -> Result<u64, String> {
+    let rows = text.parse::<u32>().map_err(|error| error.to_string())?;
+    if rows == 0 {
+        return Err("a fragment has a row or more".into());
+    }
+    Ok(rows.into())
+}
+
+fn parse_share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().map_err(|error| error.to_string())?;
+    if !(0.0..=1.0).contains(&share) {
+        return Err("it is not from 0 to 1".into());
+    }
+    Ok(share)
+}
+
+/// Runs the command; whether all that was to be compacted is.
+pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
+    let path = &arguments.table.path;
+    let table = arguments.table.open().await?;
     let options = arguments.options();
-    let plan = table.plan_compaction(&options)?;
+    let plan = table.plan_compaction(&options).with_context(|| path.clone())?;
     if let Some(file) = &arguments.plan_out {
         store_plan(file, &plan)?;
     }
@@ -125,19 +140,20 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         (false, _) => {
             let (text, failed) = compact(path, &table, &plan, &options).await?;
             crate::print(&text)?;
-            if !failed.is_empty() {
-                bail!("{path}: not all could be compacted; what is left is as it was\n{}", failures(&failed));
+            for task in &failed {
+                eprintln!("error: {path}: {}", failure_of(task));
             }
-            return Ok(());
+            return Ok(failed.is_empty());
         }
     };
-    crate::print(&text)
+    crate::print(&text)?;
+    Ok(true)
 }
 
-/// A line a task.
-fn failures(failed: &[FailedTask]) -> String {
-    let lines = failed.iter().map(|task| format!("  {}: {}", name(&task.fragments), task.cause));
-    lines.collect::<Vec<_>>().join("\n")
+/// Which fragments are as they were, and why.
+fn failure_of(task: &FailedTask) -> String {
+    let cause = failure::one_line(&anyhow::Error::new(task.cause.clone()));
+    format!("{}: {cause}", name(&task.fragments))
 }
 
 /// Says what was done, and what failed.
@@ -152,10 +168,10 @@ async fn compact(
     let watched = progress.clone();
     let done = table.compact_watched(options, &move |bytes| watched.add(bytes)).await;
     progress.clear();
-    let done = done?;
+    let done = done.with_context(|| path.to_string())?;
     let left = done.conflicting.iter().map(|group| group.old().len() as u64).sum::<u64>();
     if done.groups.is_empty() && !done.failed.is_empty() {
-        return Ok((String::new(), done.failed));
+        return Ok((format!("{path}: nothing could be compacted\n"), done.failed));
     }
     if done.groups.is_empty() && left > 0 {
         bail!("{path}: others went on changing what was to be compacted: try again");
@@ -168,12 +184,17 @@ async fn compact(
     }
     let (gone, added) = (quantity::of(gone, "fragment"), quantity::of(added, "fragment"));
     let (rows, version) = (quantity::of(rows, "row"), done.table.version());
-    let changes = done.table.changes_since(Some(table)).await?;
+    let changes = done.table.changes_since(Some(table)).await.with_context(|| path.to_string())?;
     let mut text = format!("{path}: compacted {gone} into {added} of {rows} in all, version {version}\n");
     text.push_str(&format!("{}\n", diff::summary(&changes)));
     if left > 0 {
         let left = quantity::of(left, "fragment");
         text.push_str(&format!("{left} stay as they are, since others went on changing them: try again\n"));
+    }
+    if !done.failed.is_empty() {
+        let failed = done.failed.iter().map(|task| task.fragments.len() as u64).sum();
+        let failed = quantity::of(failed, "fragment");
+        text.push_str(&format!("{failed} could not be compacted, and stay as they are\n"));
     }
     text.push_str(&uncovered(&done.uncovered, "no longer covers"));
     text.push_str("older versions keep the old files until demilance cleanup removes them\n");
@@ -277,7 +298,7 @@ impl Arguments {
             alignment: self.align.into(),
             compression: self.files.compression,
             checksums: self.files.checksums(),
-            commit: self.committing.options(),
+            commit: self.table.committing.options(),
         }
     }
 }

@@ -6,6 +6,7 @@ use demilance::Expr;
 use demilance::table::Table;
 
 use crate::committing::{Changed, NewFiles};
+use crate::source::Progress;
 use crate::{diff, quantity};
 
 const DELETE_HELP: &str = "\
@@ -75,7 +76,10 @@ pub(crate) async fn delete(arguments: DeleteArguments) -> Result<()> {
         return would(path, "delete", &table, &filter).await;
     }
     let options = changed.committing.options();
-    let deleted = table.delete(&filter, &options).await.with_context(|| path.clone())?;
+    let progress = Progress::waiting("looking for the rows to delete");
+    let deleted = table.delete(&filter, &options).await;
+    progress.clear();
+    let deleted = deleted.with_context(|| path.clone())?;
     let what = format!("deleted {}", quantity::of(deleted.rows, "row"));
     report(path, &what, &deleted.table).await
 }
@@ -88,7 +92,9 @@ pub(crate) async fn update(arguments: UpdateArguments) -> Result<()> {
         table.check_update(&set).with_context(|| path.clone())?;
         return would(path, "update", &table, &filter).await;
     }
+    let progress = Progress::waiting("looking for the rows to update, and writing them anew");
     let updated = table.update(&set, Some(&filter), &changed.write_options(&files)).await;
+    progress.clear();
     let updated = updated.with_context(|| path.clone())?;
     let what = format!("updated {}", quantity::of(updated.rows, "row"));
     report(path, &what, &updated.table).await
@@ -96,7 +102,10 @@ pub(crate) async fn update(arguments: UpdateArguments) -> Result<()> {
 
 /// Says how many rows an operation would concern.
 async fn would(path: &str, what: &str, table: &Table, filter: &Expr) -> Result<()> {
-    let rows = table.count(filter).await.with_context(|| path.to_string())?;
+    let progress = Progress::waiting("counting the rows");
+    let rows = table.count(filter).await;
+    progress.clear();
+    let rows = rows.with_context(|| path.to_string())?;
     let (rows, all) = (quantity::count(rows), quantity::of(table.rows(), "row"));
     crate::print(&format!("{path}: would {what} {rows} of {all}\n"))
 }

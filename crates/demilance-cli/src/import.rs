@@ -77,9 +77,9 @@ pub(crate) struct Arguments {
     /// Let the rows of a new table keep their _rowid when they are updated or compacted
     #[arg(long)]
     stable_row_ids: bool,
-    /// How the manifests of a new table are named: v2 sorts newest first, v1 is what old readers know
-    #[arg(long, value_enum, default_value_t = Names::V2)]
-    manifest_names: Names,
+    /// How the manifests of a new table are named: v2 sorts newest first, v1 is what old readers know [default: v2]
+    #[arg(long, value_enum, value_name = "NAMES")]
+    manifest_names: Option<Names>,
     /// Branch to add to or to overwrite
     #[arg(long, value_name = "NAME")]
     branch: Option<String>,
@@ -161,9 +161,20 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
         bail!("{table}: is a file; the last argument is the table to write, a directory");
     }
     let mut store = place::store(table)?;
+    if let Some(option) = arguments.for_new_tables() {
+        let append = arguments.mode == Mode::Append;
+        if append || (arguments.mode == Mode::Overwrite && place::is_table(&store).await?) {
+            let message = format!("{option} is for new tables, and {table} is none");
+            crate::usage("import", ErrorKind::ArgumentConflict, &message);
+        }
+    }
     if let Some(branch) = &arguments.branch {
         if arguments.mode == Mode::Create {
-            crate::usage(ErrorKind::ArgumentConflict, "--branch goes with --mode append or overwrite");
+            crate::usage(
+                "import",
+                ErrorKind::ArgumentConflict,
+                "--branch goes with --mode append or overwrite",
+            );
         }
         let branch = Reference { branch: Some(branch.clone()), at: At::Latest };
         store = branch.resolve(&store).await.with_context(|| table.clone())?.0;
@@ -228,6 +239,15 @@ impl Summary {
 }
 
 impl Arguments {
+    /// The option that means nothing for a table that is there, if one was said.
+    fn for_new_tables(&self) -> Option<&'static str> {
+        match (self.stable_row_ids, self.manifest_names) {
+            (true, _) => Some("--stable-row-ids"),
+            (false, Some(_)) => Some("--manifest-names"),
+            (false, None) => None,
+        }
+    }
+
     fn options(&self) -> WriteOptions {
         let default = WriteOptions::default();
         WriteOptions {
@@ -243,8 +263,8 @@ impl Arguments {
             stable_row_ids: self.stable_row_ids,
             commit: CommitOptions {
                 naming: match self.manifest_names {
-                    Names::V1 => Naming::V1,
-                    Names::V2 => Naming::V2,
+                    Some(Names::V1) => Naming::V1,
+                    Some(Names::V2) | None => Naming::V2,
                 },
                 ..self.committing.options()
             },

@@ -11,7 +11,8 @@ use crate::which::WhichVersion;
 /// Whose names are listed, and how.
 #[derive(Debug, Args)]
 pub(crate) struct Listing {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     pub(crate) path: String,
     /// Print JSON
     #[arg(long)]

@@ -48,9 +48,9 @@ Examples:
   demilance versions robot.lance
   demilance tag create robot.lance train-v1    name the latest version, and keep it
   demilance compact robot.lance                few whole fragments out of many small ones
-  demilance cleanup robot.lance --older-than 7d
+  demilance cleanup robot.lance --older-than 7d --keep-tagged
   demilance verify robot.lance                 read everything, and say what is wrong
-  demilance demo                               write and read robot episodes, and see what it costs
+  demilance demo                               the life of a table, and what each step writes and leaves
 
 A table or file is a path or a URL. Errors are one line, with exit code 1; wrong usage has exit code 2.";
 
@@ -118,7 +118,7 @@ enum Command {
     Migrate(restore::MigrateArguments),
     /// Rows of the Apache Fory row format: to JSON, from JSON, byte by byte.
     Rows(rows::Arguments),
-    /// Write robot episodes to a table and read training batches from it.
+    /// Show the life of a table of robot episodes, step by step, and what each step writes and leaves untouched.
     Demo(demo::Arguments),
 }
 
@@ -165,7 +165,7 @@ fn run(command: Command) -> Result<bool> {
             Command::Branches(arguments) => branches::list(arguments).await,
             Command::Branch(arguments) => branches::run(arguments).await,
             Command::Restore(arguments) => restore::run(arguments).await,
-            Command::Compact(arguments) => compact::run(arguments).await,
+            Command::Compact(arguments) => return compact::run(arguments).await,
             Command::Cleanup(arguments) => return cleanup::run(arguments).await,
             Command::Clone(arguments) => restore::clone(arguments).await,
             Command::Migrate(arguments) => restore::migrate(arguments).await,
@@ -188,10 +188,17 @@ fn print_json(value: impl Into<serde_json::Value>) -> Result<()> {
     print(&format!("{:#}\n", value.into()))
 }
 
-/// Ends the command because it was called wrongly.
-fn usage(kind: clap::error::ErrorKind, message: &str) -> ! {
+/// Ends the command `name` because it was called wrongly.
+fn usage(name: &str, kind: clap::error::ErrorKind, message: &str) -> ! {
     use clap::CommandFactory;
-    Arguments::command().error(kind, message).exit()
+    let mut all = Arguments::command();
+    // Until then commands do not know that they are below another.
+    all.build();
+    match all.find_subcommand_mut(name) {
+        Some(command) => command.error(kind, message),
+        None => all.error(kind, message),
+    }
+    .exit()
 }
 
 #[cfg(test)]

@@ -39,7 +39,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = RESTORE_HELP)]
 pub(crate) struct Arguments {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     path: String,
     #[command(flatten)]
     which: WhichVersion,
@@ -51,7 +52,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, Args)]
 #[command(after_help = CLONE_HELP)]
 pub(crate) struct CloneArguments {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     source: String,
     /// Where the clone is made
     target: String,
@@ -65,7 +67,8 @@ pub(crate) struct CloneArguments {
 #[derive(Debug, Args)]
 #[command(after_help = MIGRATE_HELP)]
 pub(crate) struct MigrateArguments {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     path: String,
 }
 
@@ -74,7 +77,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<()> {
     let Arguments { path, which, committing } = &arguments;
     if !which.is_one_version() {
         let missing = "say which version: --version N, --tag NAME or --as-of TIME";
-        crate::usage(ErrorKind::MissingRequiredArgument, missing);
+        crate::usage("restore", ErrorKind::MissingRequiredArgument, missing);
     }
     let old = which.open_path(path).await?;
     let done = async {

@@ -50,7 +50,8 @@ enum Command {
     Update(Named),
     /// Remove a tag; no version is removed
     Delete {
-        /// Table
+        /// Table: a path or URL
+        #[arg(value_name = "TABLE")]
         path: String,
         /// The tag
         name: String,
@@ -59,7 +60,8 @@ enum Command {
 
 #[derive(Debug, Args)]
 struct Named {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     path: String,
     /// The tag
     name: String,

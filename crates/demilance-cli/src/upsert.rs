@@ -131,7 +131,7 @@ impl Arguments {
 }
 
 fn conflict(message: &str) -> ! {
-    crate::usage(ErrorKind::ArgumentConflict, message)
+    crate::usage("upsert", ErrorKind::ArgumentConflict, message)
 }
 
 /// The columns of `table` that files with the schema `found` have.

@@ -23,7 +23,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
-    /// Table
+    /// Table: a path or URL
+    #[arg(value_name = "TABLE")]
     path: String,
     /// Branch of the table
     #[arg(long, value_name = "NAME")]

@@ -9,6 +9,7 @@ use demilance::{ColumnOptions, Misfits};
 
 use super::watch::Watch;
 use crate::committing::{Changed, NewFiles};
+use crate::source::Progress;
 use crate::type_name;
 
 const DROP_HELP: &str = "\
@@ -130,7 +131,12 @@ pub(crate) async fn rename(arguments: RenameArguments) -> Result<()> {
 pub(crate) async fn alter(arguments: AlterArguments) -> Result<()> {
     let AlterArguments { table, name, nullable, .. } = &arguments;
     let before = table.open().await?;
+    let progress = match nullable {
+        true => Progress::hidden(),
+        false => Progress::waiting("looking for nulls"),
+    };
     let outcome = before.set_nullable(name, *nullable, &table.committing.options()).await;
+    progress.clear();
     table.report(&before, outcome.map_err(Into::into)).await
 }
 

@@ -46,6 +46,10 @@ pub(crate) async fn config(arguments: ConfigArguments) -> Result<()> {
         let pairs = arguments.pairs(&before).with_context(|| arguments.table.path.clone())?;
         return crate::print(&lines(&pairs));
     }
+    if !arguments.is_needed(&arguments.pairs(&before).with_context(|| arguments.table.path.clone())?) {
+        let (path, version) = (&arguments.table.path, before.version());
+        return crate::print(&format!("{path}: nothing to do, version {version} is like that\n"));
+    }
     let outcome = before.update_config(&arguments.change(), &arguments.table.committing.options()).await;
     let after = outcome.with_context(|| arguments.table.path.clone())?;
     let pairs = arguments.pairs(&after)?;
@@ -58,6 +62,12 @@ pub(crate) async fn config(arguments: ConfigArguments) -> Result<()> {
 }
 
 impl ConfigArguments {
+    /// Whether a key of `pairs` gets another value, comes or goes.
+    fn is_needed(&self, pairs: &[(String, String)]) -> bool {
+        self.set.iter().any(|pair| !pairs.contains(pair))
+            || pairs.iter().any(|(key, _)| self.unset.contains(key))
+    }
+
     fn change(&self) -> ConfigChange {
         let set = self.set.iter().cloned().collect();
         let unset = self.unset.iter().cloned().collect();

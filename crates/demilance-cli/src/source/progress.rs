@@ -1,10 +1,14 @@
 //! The progress of long work, by bytes; nothing where stderr is no terminal.
 
 use std::io::{IsTerminal, Read, Seek, SeekFrom};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::quantity;
+
+/// How often a bar moves by itself.
+const TICK: Duration = Duration::from_millis(100);
 
 /// A bar that clones share.
 #[derive(Debug, Clone)]
@@ -34,6 +38,17 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template(&format!("{{bar:30}} {{pos}}/{{len}} {noun}")) {
             progress.bar.set_style(style);
         }
+        progress
+    }
+
+    /// A sign that something goes on of which nobody knows how far it is.
+    pub(crate) fn waiting(what: &'static str) -> Self {
+        let progress = Self::over(0);
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}, {elapsed}") {
+            progress.bar.set_style(style);
+        }
+        progress.bar.set_message(what);
+        progress.bar.enable_steady_tick(TICK);
         progress
     }
 

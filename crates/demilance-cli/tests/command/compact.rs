@@ -46,9 +46,18 @@ fn what_is_compacted_is_said_and_cleaned_up() {
 
     place.ok("tag create t.lance first --version 1");
     let refused = place.error("cleanup t.lance --keep 1");
-    assert!(refused.contains("nothing was removed: version 1 (first)"), "{refused}");
+    let advice = "old versions have tags: version 1 (first); say --keep-tagged to keep these and remove the others, or delete \
+                  the tags first";
+    assert_eq!(refused, format!("error: t.lance: nothing was removed, since {advice}"));
+    let warned = place.ok("cleanup t.lance --keep 1 --dry-run");
+    assert!(warned.starts_with("t.lance: would remove 3 versions and 9 files ("), "{warned}");
+    assert!(
+        warned.ends_with(&format!("without --dry-run nothing would be removed, since {advice}\n")),
+        "{warned}"
+    );
     let said = place.ok("cleanup t.lance --keep 1 --keep-tagged --dry-run");
     assert!(said.starts_with("t.lance: would remove 3 versions and 9 files ("), "{said}");
+    assert!(warned.starts_with(&said), "{warned}{said}");
     assert_eq!(said.matches("version 4 is the last that needs it").count(), 7, "{said}");
     assert!(said.contains("version 1 stays because of tag first\n"), "{said}");
     assert_eq!(files(&place), 14);
@@ -75,14 +84,58 @@ fn young_files_of_no_version_are_left() {
 #[test]
 fn wrong_options_are_refused() {
     let place = table();
-    for words in ["compact t.lance --target-rows 0", "compact t.lance --threshold=-1"] {
-        assert!(place.error(words).starts_with("error: "), "{words}");
-    }
     assert!(place.error("compact missing.lance").contains("missing.lance"));
     assert!(place.error("cleanup a.csv").contains("a.csv"));
-    for words in
-        ["compact t.lance --target-bytes much", "cleanup t.lance --keep 0", "cleanup t.lance --older-than 7"]
-    {
-        assert_eq!(place.call(words.split_whitespace()).code, Some(2), "{words}");
+    for (words, part) in [
+        ("compact t.lance --target-rows 0", "'0' for '--target-rows <N>': a fragment has a row or more"),
+        ("compact t.lance --target-rows 4294967296", "'--target-rows <N>'"),
+        ("compact t.lance --threshold=-1", "'-1' for '--threshold <F>': it is not from 0 to 1"),
+        ("compact t.lance --threshold 1.5", "'1.5' for '--threshold <F>'"),
+        ("compact t.lance --threshold nan", "'nan' for '--threshold <F>'"),
+        ("compact t.lance --memory 0", "'0' for '--memory <SIZE>': it must be a byte or more"),
+        ("compact t.lance --target-bytes 0", "'--target-bytes <SIZE>'"),
+        ("compact t.lance --target-bytes much", "'--target-bytes <SIZE>'"),
+        ("cleanup t.lance --keep 0", "'--keep <N>'"),
+        ("cleanup t.lance --older-than 7", "'--older-than <AGE>'"),
+    ] {
+        let outcome = place.call(words.split_whitespace());
+        assert_eq!(outcome.code, Some(2), "{words}");
+        assert!(outcome.stderr.contains(part), "{words}: {}", outcome.stderr);
     }
+    assert_eq!((files(&place), place.ok("count t.lance").as_str()), (9, "3000\n"));
+}
+
+/// A file of each of two tasks is cut short; the third task is done.
+#[test]
+fn fragments_that_cannot_be_rewritten_are_named_line_by_line() {
+    let place = table();
+    let info = place.ok("diff t.lance 1 3");
+    let damaged = |fragment: &str| {
+        let line = info.lines().find(|line| line.ends_with(&format!(", fragment {fragment}"))).unwrap();
+        let path = line.split_whitespace().nth(1).unwrap();
+        let path = place.path("t.lance").join(path);
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    };
+    damaged("4");
+    damaged("7");
+    let outcome = place.call(["compact", "t.lance", "--target-rows", "1000"]);
+    assert_eq!(outcome.code, Some(1), "{outcome:?}");
+    let lines = outcome.stderr.lines().collect::<Vec<_>>();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    for (line, fragments) in lines.iter().zip(["3 to 5", "6 to 8"]) {
+        assert!(line.starts_with(&format!("error: t.lance: fragments {fragments}: ")), "{line}");
+        assert!(line.contains(".lance/data/"), "{line}");
+    }
+    let said = outcome.text();
+    assert!(
+        said.starts_with("t.lance: compacted 3 fragments into 1 fragment of 1,000 rows in all"),
+        "{said}"
+    );
+    assert!(said.contains("\n6 fragments could not be compacted, and stay as they are\n"), "{said}");
+    assert_eq!(place.ok("count t.lance"), "3000\n");
+
+    let again = place.call(["compact", "t.lance", "--target-rows", "1000"]);
+    assert_eq!((again.code, again.stderr.lines().count()), (Some(1), 2), "{again:?}");
+    assert_eq!(again.text(), "t.lance: nothing could be compacted\n");
 }
