@@ -57,9 +57,7 @@ impl RowIds {
                 Ok(Self::Address { fragment })
             }
             Some(Stored::InlineRowIds(bytes)) => Ok(Self::Stable(parse(bytes, fragment.physical_rows)?)),
-            Some(Stored::ColumnRowIds(_)) => {
-                Err(FormatError::unsupported("row ids that are stored as a hidden column"))
-            }
+            Some(Stored::ColumnRowIds(_)) => Err(column_row_ids()),
         }
     }
 
@@ -145,7 +143,7 @@ struct Runs {
 
 impl Runs {
     fn push_segment(&mut self, segment: U64Segment) -> Result<()> {
-        match segment.segment.ok_or_else(|| corrupt("a segment of an unknown kind"))? {
+        match segment.segment.ok_or_else(unknown_segment)? {
             Segment::Range(range) => self.push(range.start, range.end)?,
             Segment::RangeWithHoles(range) => {
                 let mut start = range.start;
@@ -169,7 +167,7 @@ impl Runs {
     }
 
     fn push(&mut self, start: u64, end: u64) -> Result<()> {
-        let len = end.checked_sub(start).ok_or_else(|| corrupt(format!("the range {start}..{end}")))?;
+        let len = range_len(start, end)?;
         if len == 0 {
             return Ok(());
         }
@@ -183,8 +181,7 @@ impl Runs {
 
     /// The least significant bit of the first byte is the first value of the range.
     fn push_bitmap(&mut self, range: &u64_segment::RangeWithBitmap) -> Result<()> {
-        let len = range.end.checked_sub(range.start);
-        let len = len.ok_or_else(|| corrupt(format!("the range {}..{}", range.start, range.end)))?;
+        let len = range_len(range.start, range.end)?;
         if len.div_ceil(8) != range.bitmap.len() as u64 {
             return Err(corrupt(format!("a bitmap of {} bytes for {len} values", range.bitmap.len())));
         }
@@ -199,6 +196,18 @@ impl Runs {
         }
         Ok(())
     }
+}
+
+fn range_len(start: u64, end: u64) -> Result<u64> {
+    end.checked_sub(start).ok_or_else(|| corrupt(format!("the range {start}..{end}")))
+}
+
+fn column_row_ids() -> FormatError {
+    FormatError::unsupported("row ids that are stored as a hidden column")
+}
+
+fn unknown_segment() -> FormatError {
+    corrupt("a segment of an unknown kind")
 }
 
 fn values(array: Option<EncodedU64Array>) -> Result<Vec<u64>> {

@@ -1,27 +1,32 @@
 //! Where a row with a stable id is.
 
-use lance_footer::{Result, Rows};
+use lance_footer::{FormatError, Result, Rows};
 use prost::Message;
 
-use super::{RowIds, Stored, corrupt, values};
+use super::{RowIds, Stored, column_row_ids, corrupt, range_len, unknown_segment, values};
 use crate::proto::u64_segment::Segment;
 use crate::proto::{DataFragment, RowIdSequence};
 
 /// Between which ids, both included, those of the rows of `fragment` are, as far as its sequence says that at a glance; none
-/// if it has none.
+/// if it has none. A sequence of which that cannot be told is the error that it is for [`RowIds::of`].
 pub(crate) fn bounds(fragment: &DataFragment) -> Result<Option<(u64, u64)>> {
-    let Some(Stored::InlineRowIds(bytes)) = &fragment.row_id_sequence else { return Ok(None) };
+    let bytes = match &fragment.row_id_sequence {
+        None => return Ok(None),
+        Some(Stored::InlineRowIds(bytes)) => bytes,
+        Some(Stored::ColumnRowIds(_)) => return Err(column_row_ids()),
+    };
     let sequence = RowIdSequence::decode(bytes.clone()).map_err(|error| corrupt(error.to_string()))?;
     let mut all: Option<(u64, u64)> = None;
     for segment in sequence.segments {
-        let range =
-            |start: u64, end: u64| end.checked_sub(1).filter(|last| start <= *last).map(|last| (start, last));
-        let bounds = match segment.segment {
-            None => None,
-            Some(Segment::Range(ids)) => range(ids.start, ids.end),
-            Some(Segment::RangeWithHoles(ids)) => range(ids.start, ids.end),
-            Some(Segment::RangeWithBitmap(ids)) => range(ids.start, ids.end),
-            Some(Segment::SortedArray(array) | Segment::Array(array)) => {
+        let range = |start: u64, end: u64| {
+            let last = range_len(start, end)?.checked_sub(1).map(|more| start + more);
+            Ok::<_, FormatError>(last.map(|last| (start, last)))
+        };
+        let bounds = match segment.segment.ok_or_else(unknown_segment)? {
+            Segment::Range(ids) => range(ids.start, ids.end)?,
+            Segment::RangeWithHoles(ids) => range(ids.start, ids.end)?,
+            Segment::RangeWithBitmap(ids) => range(ids.start, ids.end)?,
+            Segment::SortedArray(array) | Segment::Array(array) => {
                 let ids = values(Some(array))?;
                 ids.iter().min().copied().zip(ids.iter().max().copied())
             }
@@ -70,7 +75,7 @@ mod tests {
     use super::*;
     use crate::proto::encoded_u64_array::{Array, U16Array};
     use crate::proto::u64_segment::{Range, RangeWithBitmap, RangeWithHoles};
-    use crate::proto::{EncodedU64Array, U64Segment};
+    use crate::proto::{EncodedU64Array, RowLineageColumn, U64Segment};
 
     #[test]
     fn ids_are_found_within_their_bounds() {
@@ -115,7 +120,34 @@ mod tests {
             }
         }
         assert_eq!(bounds(&DataFragment::default()).unwrap(), None);
-        let broken = Some(Stored::InlineRowIds(Bytes::from_static(&[0xff])));
-        assert!(bounds(&DataFragment { row_id_sequence: broken, ..Default::default() }).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_told_is_the_same_error() {
+        let inline = |segments: Vec<Option<Segment>>| {
+            let segments = segments.into_iter().map(|segment| U64Segment { segment });
+            let sequence = RowIdSequence { segments: segments.collect() };
+            Stored::InlineRowIds(sequence.encode_to_vec().into())
+        };
+        let (start, end) = (5, 4);
+        let good = Some(Segment::Range(Range { start: 0, end: 3 }));
+        for stored in [
+            Stored::InlineRowIds(Bytes::from_static(&[0xff])),
+            Stored::ColumnRowIds(RowLineageColumn::default()),
+            inline(vec![None]),
+            inline(vec![good.clone(), None]),
+            inline(vec![Some(Segment::Range(Range { start, end }))]),
+            inline(vec![good, Some(Segment::RangeWithHoles(RangeWithHoles { start, end, holes: None }))]),
+            inline(vec![Some(Segment::RangeWithBitmap(RangeWithBitmap {
+                start,
+                end,
+                bitmap: Bytes::new(),
+            }))]),
+        ] {
+            let fragment =
+                DataFragment { row_id_sequence: Some(stored), physical_rows: 3, ..Default::default() };
+            let (error, expected) = (bounds(&fragment).unwrap_err(), RowIds::of(&fragment).unwrap_err());
+            assert_eq!(error.to_string(), expected.to_string(), "{fragment:?}");
+        }
     }
 }
