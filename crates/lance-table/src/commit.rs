@@ -98,6 +98,16 @@ pub(crate) async fn commit(
     committed
 }
 
+/// Writes a file that is part of no version yet. If that fails, it may stand there nevertheless, as only the answer got lost
+/// or whether it lasts is not known: it is removed.
+pub(crate) async fn put_new(store: &Store, path: &str, bytes: Bytes) -> std::result::Result<(), IoError> {
+    let put = store.put(path, bytes).await;
+    if put.is_err() {
+        let _ = store.delete(path).await;
+    }
+    put
+}
+
 /// Removes the `files` of an operation that ended in `error`, as far as that is possible.
 pub(crate) async fn abandon(store: &Store, files: Vec<String>, error: &TableError) {
     // They may be part of a version.
@@ -296,14 +306,17 @@ async fn publish(
     };
 
     let file = format!("{TRANSACTIONS}/{read_version}-{uuid}.txn");
+    let encoded = transaction.encode_to_vec().into();
     let inline_only = next.message.writer_feature_flags & flags::INLINE_TRANSACTIONS != 0;
     if !inline_only {
-        store.put(&file, transaction.encode_to_vec().into()).await?;
         next.message.transaction_file = format!("{read_version}-{uuid}.txn");
     }
     next.transaction = Some(transaction);
     let (version, location) = (next.version(), store.location(&naming.path(next.version())));
     let bytes = next.to_file().map_err(|error| TableError::format(&location, error))?;
+    if !inline_only {
+        put_new(store, &file, encoded).await?;
+    }
     let found = Found { manifest: next, naming, location };
     let error = match put_version(store, &naming.path(version), bytes, options).await {
         Ok(()) => return Ok(Some(found)),

@@ -10,6 +10,7 @@ use lance_io::Store;
 use roaring::RoaringBitmap;
 
 use crate::TableError;
+use crate::commit::put_new;
 use crate::place::Places;
 use crate::proto::deletion_file::DeletionFileType;
 use crate::proto::{DataFragment, DeletionFile};
@@ -60,7 +61,7 @@ pub(crate) async fn write(
     let path = path(fragment.id, &file).map_err(place)?;
     let mut bytes = vec![];
     deleted.serialize_into(&mut bytes).map_err(|error| place(corrupt(error.to_string())))?;
-    store.put(&path, bytes.into()).await?;
+    put_new(store, &path, bytes.into()).await?;
     files.push(path);
     Ok(Some(file))
 }

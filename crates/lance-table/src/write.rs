@@ -253,10 +253,8 @@ impl<'a> Fragments<'a> {
     /// Ends the last fragment.
     pub(crate) async fn close(&mut self) -> Result<()> {
         let Some((path, writer)) = self.open.take() else { return Ok(()) };
-        let written = writer.finish().await?;
-        let physical_rows = written.rows;
-        let files = vec![describe(path, written)];
-        self.done.push(DataFragment { files, physical_rows, ..Default::default() });
+        let (physical_rows, file) = finish(self.store, path, writer).await?;
+        self.done.push(DataFragment { files: vec![file], physical_rows, ..Default::default() });
         Ok(())
     }
 }
@@ -274,8 +272,21 @@ pub(crate) async fn begin(
     Ok((name, writer))
 }
 
+/// Ends a data file that was [begun](begin); gives its rows and what manifests say of it.
+pub(crate) async fn finish(store: &Store, name: String, writer: FileWriter) -> Result<(u64, DataFile)> {
+    match writer.finish().await {
+        Ok(written) => Ok((written.rows, describe(name, written))),
+        // It may stand there nevertheless: only its answer got lost, or whether it lasts is not known.
+        Err(error) => {
+            let error = error.into();
+            abandon(store, vec![format!("data/{name}")], &error).await;
+            Err(error)
+        }
+    }
+}
+
 /// What a manifest says of the data file at `path`.
-pub(crate) fn describe(path: String, written: Written) -> DataFile {
+fn describe(path: String, written: Written) -> DataFile {
     let (file_major_version, file_minor_version) = written.version.to_manifest();
     let column_indices = written.columns.iter().map(|column| i32::try_from(*column).unwrap_or(-1));
     DataFile {

@@ -15,7 +15,7 @@ use super::spread::Spread;
 use super::{ColumnOptions, made};
 use crate::proto::{DataFile, DataFragment};
 use crate::slot::Slot;
-use crate::write::{arrange, begin, describe, file_options};
+use crate::write::{arrange, begin, file_options, finish};
 use crate::{Result, ScanOptions, Table, TableError, WriteOptions};
 
 /// About how many bytes a batch has that new values are made from, and how many are read ahead. Less than scans have, since
@@ -175,7 +175,7 @@ impl<'a> Target<'a> {
             let error = FormatError::corrupt(format!("fragment {id}"), reason);
             return Err(TableError::format(self.table.store().location(""), error));
         }
-        Ok(describe(name, writer.finish().await?))
+        Ok(finish(self.table.store(), name, writer).await?.1)
     }
 
     fn spread(&self, live: &Rows, physical_rows: u64) -> Spread {

@@ -485,3 +485,64 @@ async fn rows_whose_values_changed_are_looked_at_again() {
     let error = commit(&store, 2, ours).await.unwrap_err();
     assert!(matches!(error, TableError::Conflict { version: 3, retryable: true, .. }), "{error}");
 }
+
+/// A file may stand there although its writer was told that it failed.
+#[tokio::test]
+async fn what_may_stand_there_is_removed() {
+    use futures::FutureExt;
+    use futures::future::BoxFuture;
+
+    use crate::{Expr, NewColumns, WriteMode, WriteOptions};
+
+    async fn appended(table: Table) -> Result<()> {
+        let batch = arrow_array::record_batch!(("id", Int32, [4])).unwrap();
+        let options = WriteOptions { mode: WriteMode::Append, ..Default::default() };
+        Table::write(table.store().clone(), batch.into(), options).await.map(|_| ())
+    }
+    async fn deleted(table: Table) -> Result<()> {
+        let filter = "id = 2".parse::<Expr>().unwrap();
+        table.delete(&filter, &CommitOptions::default()).await.map(|_| ())
+    }
+    async fn widened(table: Table) -> Result<()> {
+        let new = NewColumns::expressions([("more", "id + 1".parse::<Expr>().unwrap())]);
+        table.add_columns(new, &Default::default()).await.map(|_| ())
+    }
+    type Run = fn(Table) -> BoxFuture<'static, Result<()>>;
+    let cases: [(Run, &str); 6] = [
+        (|table| appended(table).boxed(), ".lance"),
+        (|table| appended(table).boxed(), ".txn"),
+        (|table| deleted(table).boxed(), ".bin"),
+        (|table| deleted(table).boxed(), ".txn"),
+        (|table| widened(table).boxed(), ".lance"),
+        (|table| widened(table).boxed(), ".txn"),
+    ];
+    for (run, suffix) in cases {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::local(dir.path()).durable(false);
+        let batch = arrow_array::record_batch!(("id", Int32, [1, 2, 3])).unwrap();
+        Table::write(store.clone(), batch.into(), WriteOptions::default()).await.unwrap();
+        let files = || async {
+            let mut files = vec![];
+            for place in ["data", "_deletions", "_transactions", "_versions"] {
+                files.extend(store.list(place).await.unwrap());
+            }
+            files.into_iter().map(|file| file.name).collect::<BTreeSet<_>>()
+        };
+        let before = files().await;
+        let stood = Arc::new(AtomicUsize::new(0));
+        let (seen, at) = (Arc::clone(&stood), dir.path().to_path_buf());
+        let fail = FailPoints::new(move |moment: &Moment<'_>| {
+            if !moment.done || !moment.path.ends_with(suffix) || !at.join(moment.path).exists() {
+                return Ok(());
+            }
+            seen.fetch_add(1, Ordering::SeqCst);
+            let source = std::io::Error::other("the disk is gone");
+            Err(IoError::NotDurable { path: moment.path.into(), source })
+        });
+        let table = Table::open(store.with_failpoints(fail), None).await.unwrap();
+        let error = run(table).await.unwrap_err();
+        assert!(error.to_string().contains("the disk is gone"), "{suffix}: {error}");
+        assert_eq!(stood.load(Ordering::SeqCst), 1, "{suffix}");
+        assert_eq!(files().await, before, "{suffix}");
+    }
+}
