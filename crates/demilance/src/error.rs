@@ -112,7 +112,7 @@ fn of_table(error: &TableError) -> ErrorKind {
     match error {
         TableError::Committed { source, .. } => of_table(source),
         TableError::PartlyCompacted { source, .. } => of_table(source),
-        TableError::Contention { .. } => ErrorKind::Conflict,
+        TableError::Contention { .. } | TableError::Outpaced { .. } => ErrorKind::Conflict,
         TableError::NotFound { .. } | TableError::UnknownRef { .. } => ErrorKind::NotFound,
         TableError::AlreadyExists { .. } | TableError::RefExists { .. } => ErrorKind::AlreadyExists,
         TableError::InUse { .. } => ErrorKind::InUse,

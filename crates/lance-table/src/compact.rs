@@ -148,9 +148,10 @@ impl Table {
     /// which the new ones have taken their place. Rows keep their order within what is rewritten, which comes to lie
     /// behind all other rows; stable row ids stay.
     ///
-    /// What others delete or change meanwhile is kept: what they touched is left as it is, and planned again. What cannot be
-    /// rewritten, such as a fragment of which a file is damaged, is left as it is, too, and told in
-    /// [`Compaction::failed`]: see [`Compaction::complete`]. Older versions keep the old files.
+    /// What others delete or change meanwhile is kept: what they touched is left as it is, and planned again, as often as
+    /// [`CompactionOptions::commit`] says; what is left then is in [`Compaction::conflicting`]. What cannot be rewritten, such as
+    /// a fragment of which a file is damaged, is left as it is, too, and told in [`Compaction::failed`].
+    /// [`Compaction::complete`] makes an error of both. Older versions keep the old files.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -165,7 +166,7 @@ impl Table {
     ///     Table::write(store.clone(), vec![batch].into(), append.clone()).await?;
     /// }
     /// let table = Table::open(store, None).await?;
-    /// let done = table.compact(&CompactionOptions::default()).await?;
+    /// let done = table.compact(&CompactionOptions::default()).await?.complete()?;
     /// assert_eq!((table.fragments().len(), done.table.fragments().len()), (10, 1));
     /// assert_eq!(done.table.rows(), 20);
     /// # Ok(()) }

@@ -116,22 +116,28 @@ pub enum TableError {
         /// What went wrong then.
         source: Box<TableError>,
     },
-    /// Some of what was to be compacted could not be rewritten. The rest was.
+    /// Some or all of what was to be compacted was not. It is as it was.
     #[error(
-        "{location}: {failed} of the tasks of the compaction failed, while version {version} has what the others \
-             wrote; fragments {fragments:?}: {source}"
+        "{location}: {failed} of the tasks of the compaction came to nothing, {}; fragments {fragments:?}: {source}",
+        of_the_others(*version)
     )]
     PartlyCompacted {
         /// The table.
         location: String,
-        /// The version with what was compacted.
-        version: u64,
-        /// How many tasks failed.
+        /// A version with what was compacted; none if nothing was.
+        version: Option<u64>,
+        /// How many tasks came to nothing.
         failed: usize,
         /// The fragments of the first of them.
         fragments: Vec<u32>,
-        /// What went wrong there.
+        /// What went wrong there; [`TableError::Outpaced`] if it was that others wrote.
         source: Arc<TableError>,
+    },
+    /// Others changed or deleted some of the same rows again and again. Trying it again later may work.
+    #[error("{location}: others went on changing what was to be rewritten")]
+    Outpaced {
+        /// The table.
+        location: String,
     },
     /// What the caller asked for makes no sense for this table.
     #[error("{reason}")]
@@ -156,6 +162,14 @@ pub enum TableError {
     /// Arrow, or the source of the batches to write.
     #[error(transparent)]
     Arrow(#[from] ArrowError),
+}
+
+/// What became of the tasks that did not come to nothing.
+fn of_the_others(version: Option<u64>) -> String {
+    match version {
+        Some(version) => format!("while version {version} has what the other tasks wrote"),
+        None => "and nothing was compacted".into(),
+    }
 }
 
 impl TableError {

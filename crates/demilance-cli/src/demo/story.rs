@@ -98,7 +98,7 @@ impl<'a> Story<'a> {
         self.title("compact --threshold 0", "")?;
         let start = Instant::now();
         let options = CompactionOptions { threshold: 0.0, ..CompactionOptions::default() };
-        let done = before.compact(&options).await?;
+        let done = before.compact(&options).await?.complete()?;
         if done.groups.is_empty() {
             return self.say("nothing to do: the fragments are large, and no row of them is deleted");
         }

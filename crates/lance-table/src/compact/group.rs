@@ -75,7 +75,8 @@ impl Compaction {
         Self { table, groups: vec![], conflicting: vec![], failed: vec![], uncovered: vec![] }
     }
 
-    /// This, or an error if there is something that could not be rewritten.
+    /// This, or an error if there is something that was not compacted, because it could not be rewritten or others went on
+    /// changing it.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -91,16 +92,21 @@ impl Compaction {
     /// # Ok(()) }
     /// ```
     pub fn complete(self) -> Result<Self> {
-        match self.failed.first() {
-            None => Ok(self),
-            Some(first) => Err(TableError::PartlyCompacted {
-                location: self.table.store().location(""),
-                version: self.table.version(),
-                failed: self.failed.len(),
-                fragments: first.fragments.iter().map(|old| old.id).collect(),
-                source: Arc::clone(&first.cause),
-            }),
-        }
+        let location = self.table.store().location("");
+        let (first, source) = match (self.failed.first(), self.conflicting.first()) {
+            (None, None) => return Ok(self),
+            (Some(first), _) => (&first.fragments, Arc::clone(&first.cause)),
+            (None, Some(first)) => {
+                (&first.old, Arc::new(TableError::Outpaced { location: location.clone() }))
+            }
+        };
+        Err(TableError::PartlyCompacted {
+            location,
+            version: (!self.groups.is_empty()).then(|| self.table.version()),
+            failed: self.failed.len() + self.conflicting.len(),
+            fragments: first.iter().map(|old| old.id).collect(),
+            source,
+        })
     }
 }
 

@@ -329,6 +329,35 @@ async fn what_others_touch_is_planned_again() {
 }
 
 #[tokio::test]
+async fn what_others_go_on_touching_is_an_error() {
+    // Rows that others delete, with the version that then has something compacted, and the fragments of the first task that
+    // came to nothing.
+    type Case = (&'static [(u32, &'static [u32])], Option<u64>, usize, &'static [u32]);
+    let cases: [Case; 3] = [
+        (&[(2, &[4])], Some(5), 1, &[2, 3]),
+        (&[(0, &[1]), (5, &[1])], Some(5), 2, &[0, 1]),
+        (&[(1, &[1]), (2, &[4]), (4, &[9])], None, 3, &[0, 1]),
+    ];
+    for (deleted, compacted, count, first) in cases {
+        let store = Store::memory();
+        append(&store, 0..30, 10).await;
+        let table = append(&store, 30..60, 10).await;
+        delete(&table, deleted).await;
+        let commit = CommitOptions { retries: 0, ..Default::default() };
+        let done = table.compact(&CompactionOptions { commit, ..to(20) }).await.unwrap();
+        assert_eq!(done.conflicting.len(), count);
+        let error = done.complete().unwrap_err();
+        let text = error.to_string();
+        let TableError::PartlyCompacted { version, failed, fragments, source, .. } = error else {
+            panic!("{text}")
+        };
+        assert_eq!((version, failed, &fragments[..]), (compacted, count, first), "{text}");
+        assert!(matches!(*source, TableError::Outpaced { .. }), "{text}");
+        assert_eq!(text.contains("nothing was compacted"), compacted.is_none(), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_failed_compaction_leaves_no_file() {
     let dir = tempfile::tempdir().unwrap();
     let store = Store::local(dir.path());
