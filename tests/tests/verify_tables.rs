@@ -233,8 +233,15 @@ fn set_ids(fragment: &mut proto::DataFragment, ids: std::ops::Range<u64>, versio
 /// A null is one only in a row that is not deleted.
 #[test]
 fn nulls_in_columns_that_are_never_null() {
-    for (version, deleted, wrong) in Version::ALL.into_iter().flat_map(|version| {
-        [(version, "x IS NULL", 0), (version, "id = 2", 1), (version, "id = 3", 2), (version, "false", 2)]
+    for (version, deleted, counted, wrong) in Version::ALL.into_iter().flat_map(|version| {
+        [
+            (version, "x IS NULL", true, 0),
+            (version, "id = 2", true, 1),
+            (version, "id = 3", true, 2),
+            (version, "false", true, 2),
+            // Where the manifest does not say how many rows there are, nobody can tell which are left.
+            (version, "id = 3", false, 2),
+        ]
     }) {
         let lines = ours::run(async {
             let store = Store::memory();
@@ -246,7 +253,13 @@ fn nulls_in_columns_that_are_never_null() {
             let table = Table::write(store.clone(), rows.unwrap().into(), options).await.unwrap();
             let deleted = Expr::parse(deleted).unwrap();
             table.delete(&deleted, &CommitOptions::default()).await.unwrap();
-            edit(&store, 2, |manifest| manifest.fields[1].nullable = false).await;
+            edit(&store, 2, |manifest| {
+                manifest.fields[1].nullable = false;
+                if !counted {
+                    manifest.fragments[0].physical_rows = 0;
+                }
+            })
+            .await;
             verified::table(&store, None).await.1
         });
         let found = lines.iter().filter(|line| line.contains("nulls in a field that is not nullable"));
@@ -255,7 +268,7 @@ fn nulls_in_columns_that_are_never_null() {
             before.rsplit(' ').next().unwrap().parse::<usize>().unwrap()
         };
         assert_eq!(found.clone().map(count).sum::<usize>(), wrong, "{version}, {deleted}: {lines:?}");
-        assert_eq!(found.count(), lines.len(), "{version}, {deleted}: {lines:?}");
+        assert!(!counted || found.count() == lines.len(), "{version}, {deleted}: {lines:?}");
     }
 }
 

@@ -89,8 +89,9 @@ impl Reader<'_, '_> {
         }
         // A manifest that does not know the rows of a fragment has them as zero.
         let rows = Some(self.fragment.physical_rows).filter(|rows| *rows != 0);
-        // A column may have become one that is never null after the rows were deleted in which it was.
-        let live = self.fragment.deletion_file.is_some().then(|| live.rows().clone());
+        // A column may have become one that is never null after the rows were deleted in which it was. Which are left is known
+        // only if it is known how many there were.
+        let live = (self.fragment.deletion_file.is_some() && rows.is_some()).then(|| live.rows().clone());
         let options = match (known, self.schema) {
             (Some(known), Some(schema)) => VerifyOptions {
                 schema: Some(schema.project_ids(|id| known.has(id))),
