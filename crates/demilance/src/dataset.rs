@@ -268,6 +268,7 @@ impl DatasetBuilder {
 
     /// Says how many local files stay open for reading; 256 if nothing is said. A file that is not among those that were read
     /// last is opened again when it is read, which takes a few microseconds.
+    /// It is ignored for a [`store`](Self::store) that has a bound already.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,4 +1,5 @@
-//! A fragment of an open table: its files are opened when they are needed, and stay open.
+//! A fragment of an open table: its files are opened when they are needed, and what is known of them stays. Of local ones
+//! those that were not read for the longest time are closed, and opened again when they are read.
 
 use std::sync::{Arc, OnceLock};
 

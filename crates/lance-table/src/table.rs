@@ -79,6 +79,7 @@ pub struct OpenOptions {
     pub budget: DecodeBudget,
     /// How many local files stay open for reading, besides those that are being read. One that was closed is opened again
     /// when it is read; what is known of it stays in memory. Versions that are made from this one share the bound.
+    /// A store that has one already ([`Store::with_open_files`]) keeps that, and this is ignored.
     pub open_files: NonZeroUsize,
 }
 

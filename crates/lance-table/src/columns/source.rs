@@ -45,8 +45,9 @@ impl NewColumns {
     }
 
     /// Columns with `schema` that `function` works out: it gets the columns at the dotted paths `reads` of some rows after
-    /// others, and gives as many rows. If other writers come between, it gets the rows that they added or changed, too; no
-    /// others twice.
+    /// others, and gives as many rows. If other writers come between, it gets the rows that they added, too, and
+    /// once more all rows of fragments in which they changed what it reads; all rows of the table if they changed a struct that
+    /// the new columns are in.
     ///
     /// Of a blob column it gets where the values are, like [`Table::scan`] does.
     pub fn function<C: Into<String>>(

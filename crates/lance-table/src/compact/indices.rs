@@ -12,6 +12,8 @@ use crate::manifest::index::follows_rows;
 
 /// What becomes of fragments below an index whose entries are the places of rows. Indices of stable row ids are no matter:
 /// they cover the new fragments.
+///
+/// An index of which it cannot be read which fragments it covers holds all of them, either way: then nothing is compacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum IndexCoverage {
     /// They are rewritten, and the index covers their rows no more. Queries find these rows all the same, by looking
