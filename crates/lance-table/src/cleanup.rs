@@ -132,7 +132,7 @@ pub struct HeldVersion {
 pub struct Cleanup {
     /// What was to be removed.
     pub plan: CleanupPlan,
-    /// What was.
+    /// What was; what another clean-up was first to remove counts, too.
     pub removed: Total,
     /// What was not, since it is needed after all: paths.
     pub kept: Vec<String>,

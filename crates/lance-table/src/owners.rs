@@ -106,32 +106,34 @@ pub(crate) async fn detached(store: &Store) -> Result<Vec<String>> {
     for name in listed.iter().filter(|listed| names::is_detached(&listed.name)).map(|listed| &listed.name) {
         let path = format!("{VERSIONS}/{name}");
         let location = store.location(&path);
-        let format = |error| TableError::format(&location, error);
         let manifest = match store.read_all(&path).await {
-            Ok(bytes) => Manifest::parse(&bytes).map_err(format)?,
+            Ok(bytes) => Manifest::parse(&bytes).map_err(|error| TableError::format(&location, error))?,
             Err(IoError::NotFound { .. }) => continue,
             Err(error) => return Err(error.into()),
         };
-        let files = manifest.files(Which::Own).collect::<Result<Vec<_>, _>>();
-        needed.extend(files.map_err(format)?);
+        let found = Found { manifest, naming: Naming::default(), location };
+        found.check_writable()?;
+        needed.extend(files(&found, Which::Own)?);
     }
     Ok(needed)
 }
 
 /// The files that the versions of the branch in `root` need. Which of them are its own, and which those of where it began,
-/// is said by base paths, which may be written in many ways; names are unique.
-pub(crate) async fn of_branch(root: &Store) -> Result<BTreeSet<String>> {
-    let mut needed = BTreeSet::new();
-    let Some((versions, naming)) = latest::list(root).await? else { return Ok(needed) };
+/// is said by base paths, which may be written in many ways; names are unique. None if there is no version, as of a branch
+/// that is being made.
+pub(crate) async fn of_branch(root: &Store) -> Result<Option<BTreeSet<String>>> {
+    let Some((versions, naming)) = latest::list(root).await? else { return Ok(None) };
+    let (mut needed, mut any) = (BTreeSet::new(), false);
     let read = versions.into_iter().map(|version| read(root, version, naming));
     let mut read = stream::iter(read).buffer_unordered(CONCURRENT);
     while let Some(found) = read.try_next().await? {
         if let Some(found) = found {
             needed.extend(files(&found, Which::All)?);
+            any = true;
         }
     }
     needed.extend(detached(root).await?);
-    Ok(needed)
+    Ok(any.then_some(needed))
 }
 
 /// The roots of all branches of the table in `main` but the branch `own`, also of ones that are being made and have no name

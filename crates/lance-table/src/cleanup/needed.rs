@@ -68,7 +68,7 @@ impl Table {
         }
         needed.living.extend(detached(store).await?);
         for root in self.other_roots().await? {
-            needed.living.extend(of_branch(&root).await?);
+            needed.living.extend(of_branch(&root).await?.into_iter().flatten());
         }
         Ok(needed)
     }

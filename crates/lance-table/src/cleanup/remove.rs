@@ -82,20 +82,20 @@ async fn check(plan: &CleanupPlan, store: &Store) -> Result<()> {
     }
 }
 
-/// Whether `file` lies where files of tables do, and belongs to what it says.
+/// Whether `file` lies where files of tables do, and belongs to what it says: what is needed is told by owners.
 fn is_plausible(file: &OldFile) -> bool {
-    let mut parts = file.path.split('/');
-    // Manifests are not among the files of a plan, but for what is left of one.
-    let directory = match parts.next() {
-        Some(VERSIONS) => parts.clone().next().is_some_and(|name| name.starts_with(TEMPORARY)),
-        first => first.is_some_and(|first| FILES.contains(&first)),
-    };
-    let stem = file.owner.strip_suffix(".lance").unwrap_or(&file.owner);
-    let below = file.path.strip_prefix(stem).is_some_and(|rest| rest.starts_with('/'));
-    directory
-        && parts.clone().next().is_some()
-        && parts.all(|part| !matches!(part, "" | "." | ".."))
-        && (file.owner == file.path || below)
+    let parts = file.path.split('/').collect::<Vec<_>>();
+    if parts.iter().any(|part| matches!(*part, "" | "." | "..")) {
+        return false;
+    }
+    match parts[..] {
+        // Manifests are not among the files of a plan, but for what is left of one.
+        [VERSIONS, name] => name.starts_with(TEMPORARY) && file.owner == file.path,
+        ["_indices", index, _, ..] => file.owner == format!("_indices/{index}"),
+        ["data", stem, _] => file.owner == format!("data/{stem}.lance"),
+        [directory, _] => FILES.contains(&directory) && directory != "_indices" && file.owner == file.path,
+        _ => false,
+    }
 }
 
 impl Removal<'_> {
@@ -155,8 +155,10 @@ impl Removal<'_> {
     async fn look_at_new_versions(&mut self) -> Result<()> {
         let Some((versions, naming)) = latest::list(self.store).await? else { return Ok(()) };
         for version in versions.into_iter().filter(|version| *version > self.latest).collect::<Vec<_>>() {
-            let found = latest::read(self.store, version, naming).await?;
-            self.needed.extend(files(&found, Which::Own)?);
+            // Another clean-up may have removed it since it was listed.
+            if let Some(found) = owners::read(self.store, version, naming).await? {
+                self.needed.extend(files(&found, Which::Own)?);
+            }
             self.latest = version;
         }
         self.needed.extend(detached(self.store).await?);
@@ -166,8 +168,13 @@ impl Removal<'_> {
     /// The same of branches that others began since.
     async fn look_at_new_branches(&mut self) -> Result<()> {
         for root in self.table.other_roots().await? {
-            if self.branches.insert(root.location("")) {
-                self.needed.extend(of_branch(&root).await?);
+            if self.branches.contains(&root.location("")) {
+                continue;
+            }
+            // Of one that is only being made there may be no version yet; the next look sees it.
+            if let Some(needed) = of_branch(&root).await? {
+                self.branches.insert(root.location(""));
+                self.needed.extend(needed);
             }
         }
         Ok(())

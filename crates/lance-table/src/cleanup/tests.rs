@@ -172,9 +172,22 @@ async fn plans_of_other_tables_are_refused() {
         plan.files[0].owner = path.into();
         assert!(refused(&plan).await.contains("no plan of a clean-up has"), "{path}");
     }
-    let mut wrong = plan.clone();
-    wrong.files[0].owner = "data/other.lance".into();
-    assert!(refused(&wrong).await.contains("no plan of a clean-up has"));
+    for (path, owner) in [
+        ("data/x.lance", "data/other.lance"),
+        ("data/x.lance", "data"),
+        ("data/x/0.blob", "data/x"),
+        ("data/x/0.blob", "data/x/0.blob"),
+        ("data/x/y/0.blob", "data/x.lance"),
+        ("_indices/a/b.idx", "_indices"),
+        ("_indices/a/b.idx", "_indices/a/b.idx"),
+        ("_indices/a/b/c.idx", "_indices/a/b"),
+        ("_indices/a", "_indices/a"),
+        ("_deletions/x.bin", "_deletions"),
+    ] {
+        let mut wrong = plan.clone();
+        (wrong.files[0].path, wrong.files[0].owner) = (path.into(), owner.into());
+        assert!(refused(&wrong).await.contains("no plan of a clean-up has"), "{path} of {owner}");
+    }
     let mut wrong = plan.clone();
     wrong.versions[0].version = 7;
     assert!(refused(&wrong).await.contains("no plan of a clean-up has"));

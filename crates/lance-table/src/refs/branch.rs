@@ -83,10 +83,14 @@ impl Table {
         match Kind::Branch.create(&main, name, branch.to_json(size)).await {
             Err(error @ TableError::RefExists { .. }) => match read(&main, name).await {
                 Ok(there) if there.ancestors == branch.ancestors => Ok(begun),
-                _ => {
+                Ok(_) => {
                     take_back(begun.store(), &begun.shared.found).await?;
                     Err(error)
                 }
+                // Removed since; whoever did that removed what was begun too, or will.
+                Err(TableError::UnknownRef { .. }) => Err(error),
+                // It may be this one.
+                Err(unread) => Err(unread),
             },
             Err(error) => Err(error),
             Ok(()) => Ok(begun),

@@ -59,7 +59,7 @@ async fn of_others(store: &Store, found: &Found) -> Result<Vec<String>> {
     let mut files = detached(store).await?;
     let branch = found.manifest.message.branch.as_deref();
     for root in other_roots(&refs::main_root(store, found)?, branch).await? {
-        files.extend(of_branch(&root).await?);
+        files.extend(of_branch(&root).await?.into_iter().flatten());
     }
     Ok(files)
 }
