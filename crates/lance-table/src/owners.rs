@@ -101,7 +101,11 @@ pub(crate) async fn read(store: &Store, version: u64, naming: Naming) -> Result<
 
 /// The files that versions outside of the history need.
 pub(crate) async fn detached(store: &Store) -> Result<Vec<String>> {
-    let listed = store.list(VERSIONS).await?;
+    detached_among(store, &store.list(VERSIONS).await?).await
+}
+
+/// The same of what was `listed` before.
+pub(crate) async fn detached_among(store: &Store, listed: &[Listed]) -> Result<Vec<String>> {
     let mut needed = vec![];
     for name in listed.iter().filter(|listed| names::is_detached(&listed.name)).map(|listed| &listed.name) {
         let path = format!("{VERSIONS}/{name}");

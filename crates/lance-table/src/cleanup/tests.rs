@@ -12,6 +12,8 @@ use crate::commit::{CommitOptions, commit};
 use crate::operation::{Delete, Operation};
 use crate::{CompactionOptions, ScanOptions, WriteMode, WriteOptions};
 
+mod races;
+
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn keep(versions: u64) -> CleanupOptions {

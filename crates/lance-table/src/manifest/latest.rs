@@ -1,6 +1,7 @@
 //! Finding and reading manifests.
 
-use lance_io::{IoError, Store};
+use bytes::Bytes;
+use lance_io::{IoError, Listed, Store};
 
 use super::names::{self, Naming, VERSIONS};
 use super::{Manifest, flags};
@@ -17,7 +18,11 @@ pub(crate) struct Found {
 
 /// The versions that there are, oldest first, and how they are named.
 pub(crate) async fn list(store: &Store) -> Result<Option<(Vec<u64>, Naming)>> {
-    let listed = store.list(VERSIONS).await?;
+    among(store, &store.list(VERSIONS).await?)
+}
+
+/// The same of what was `listed` before.
+pub(crate) fn among(store: &Store, listed: &[Listed]) -> Result<Option<(Vec<u64>, Naming)>> {
     let names = listed.iter().filter(|listed| !listed.is_dir).map(|listed| listed.name.as_str());
     select(names).map_err(|error| TableError::format(store.location(VERSIONS), error))
 }
@@ -83,10 +88,14 @@ pub(crate) async fn at(store: &Store, version: u64) -> Result<Found> {
 
 /// The manifest of `version`, whose name is known.
 pub(crate) async fn read(store: &Store, version: u64, naming: Naming) -> Result<Found> {
-    let path = naming.path(version);
-    let location = store.location(&path);
-    let file = store.read_all(&path).await?;
-    let manifest = Manifest::parse(&file).map_err(|error| TableError::format(&location, error))?;
+    let bytes = store.read_all(&naming.path(version)).await?;
+    parse(store, version, naming, &bytes)
+}
+
+/// The manifest of `version`, whose file has `bytes`.
+pub(crate) fn parse(store: &Store, version: u64, naming: Naming, bytes: &Bytes) -> Result<Found> {
+    let location = store.location(&naming.path(version));
+    let manifest = Manifest::parse(bytes).map_err(|error| TableError::format(&location, error))?;
     if manifest.version() != version {
         let reason = format!("it says that it is of version {}", manifest.version());
         return Err(TableError::format(location, lance_footer::FormatError::corrupt("manifest", reason)));
