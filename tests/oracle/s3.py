@@ -27,7 +27,8 @@ class OneByOne:
 
     moto looks whether there is an object and writes it in two steps, between which other threads would run: of two
     writers that may only write where nothing is, both could be told that they did. Listings fail when objects go
-    meanwhile.
+    meanwhile. So what many clients do at once arrives one after the other: tests with this server show that the condition
+    is sent, answered and understood, and not that a server keeps it between requests that come at the same time.
     """
 
     def __init__(self, application):

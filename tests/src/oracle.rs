@@ -21,6 +21,11 @@ impl Oracle {
         if python.is_file() {
             return Some(Self { python });
         }
+        assert!(
+            std::env::var_os("DEMILANCE_ORACLE").is_none(),
+            "DEMILANCE_ORACLE={} is no file",
+            python.display()
+        );
         eprintln!("skipping {what}: no reference implementation, `cargo xtask oracle` makes one");
         None
     }

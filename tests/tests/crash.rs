@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use arrow_array::RecordBatch;
 use demilance::Dataset;
 use demilance_tests::crash::Seen;
 use demilance_tests::{crash, ours};
-use lance_io::{FailPoints, IoError, Moment, Store};
+use lance_io::{FailPoints, IoError, Moment, Store, Write};
 
 async fn open(at: &Path) -> Dataset {
     Dataset::builder("").store(Store::local(at).durable(false)).load().await.unwrap()
@@ -172,5 +172,52 @@ fn failing_at_any_write() {
             });
             std::fs::remove_dir_all(&at).unwrap();
         }
+    }
+}
+
+/// A power failure right after an operation loses nothing of it: each file is on the disk before it gets its name, and its
+/// name is before anything is told; a manifest comes when all that it names is there.
+#[test]
+fn what_is_acknowledged_is_on_the_disk() {
+    for operation in crash::OPERATIONS {
+        let case = Case::new(operation);
+        let moments = Arc::new(Mutex::new(vec![]));
+        let told = Arc::clone(&moments);
+        let failpoints = FailPoints::new(move |moment: &Moment<'_>| {
+            told.lock().unwrap().push((moment.write, moment.done, moment.path.to_string()));
+            Ok(())
+        });
+        let store = Store::local(case.fresh("durable")).with_failpoints(failpoints);
+        ours::run(crash::run(operation, store)).unwrap();
+        let moments = moments.lock().unwrap();
+        let at = |write: Write, done: bool, path: &str| {
+            let of = |moment: &(Write, bool, String)| {
+                (moment.0, moment.1) == (write, done) && moment.2.ends_with(path)
+            };
+            moments.iter().position(of).unwrap_or_else(|| panic!("{operation}: {path}: no {write:?}, {done}"))
+        };
+        let mut named = 0;
+        for (number, (write, done, path)) in moments.iter().enumerate() {
+            let is_whole = matches!(write, Write::Finish | Write::Put | Write::PutIfAbsent);
+            if is_whole && *done {
+                let order = [
+                    at(*write, false, path),
+                    at(Write::SyncFile, false, path),
+                    at(Write::SyncFile, true, path),
+                    at(Write::SyncName, false, path),
+                    at(Write::SyncName, true, path),
+                    number,
+                ];
+                assert!(order.is_sorted(), "{operation}: {path}: {order:?}");
+                named += 1;
+            }
+            if *write == Write::PutIfAbsent && !*done && path.contains("_versions/") {
+                let count = |write: Write| {
+                    moments[..number].iter().filter(|moment| moment.1 && moment.0 == write).count()
+                };
+                assert_eq!(count(Write::Create), count(Write::Finish), "{operation}: {path} comes too early");
+            }
+        }
+        assert!(named > 0 || operation == "clean up", "{operation}");
     }
 }

@@ -19,8 +19,10 @@ fn noise(range: std::ops::Range<i64>) -> RecordBatch {
     RecordBatch::try_from_iter([("id", ids), ("noise", noise)]).unwrap()
 }
 
+/// That a write only happens where nothing is, and what the loser is told. The server does one request after the other, so
+/// nothing is shown of one that mixes up two that come at the same time.
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_who_write_one_name_one_wins() {
+async fn only_the_first_who_writes_a_name_is_told_so() {
     let Some(s3) = S3::start("conditional writes to an object store") else { return };
     let store = s3.store("some/where");
     assert!(store.honours_conditions("_versions").await.unwrap());

@@ -23,7 +23,7 @@ use crate::writer::{AlignedWriter, Sink};
 use crate::{Alignment, Counting, Counts, IoError, LocalFile, MemoryFile, ReadAt};
 #[cfg(feature = "failpoints")]
 pub use failpoints::{FailPoints, Moment, Write};
-pub(crate) use local::{Publish, Temporary};
+pub(crate) use local::{Durability, Publish, Temporary};
 pub(crate) use memory::Files;
 #[cfg(feature = "object-store")]
 pub(crate) use object::Objects;
@@ -271,7 +271,7 @@ impl Store {
         hit!(self, Create, false, path);
         self.count(Counts::record_write);
         let sink = match &self.root {
-            Root::Local(root) => Sink::local(local::join(root, &full), self.durable).await?,
+            Root::Local(root) => Sink::local(local::join(root, &full), self.durability()).await?,
             Root::Memory(files) => Sink::memory(files.clone(), full),
             #[cfg(feature = "object-store")]
             Root::Object(objects) => {
@@ -294,7 +294,7 @@ impl Store {
         self.count_file(&bytes);
         match &self.root {
             Root::Local(root) => {
-                local::put(local::join(root, &full), bytes, Publish::IfAbsent, self.durable).await?;
+                local::put(local::join(root, &full), bytes, Publish::IfAbsent, self.durability()).await?;
             }
             Root::Memory(files) => {
                 if !files.insert_if_absent(full, bytes) {
@@ -325,7 +325,7 @@ impl Store {
         self.count_file(&bytes);
         match &self.root {
             Root::Local(root) => {
-                local::put(local::join(root, &full), bytes, Publish::Replace, self.durable).await?;
+                local::put(local::join(root, &full), bytes, Publish::Replace, self.durability()).await?;
             }
             Root::Memory(files) => files.insert(full, bytes),
             #[cfg(feature = "object-store")]
@@ -398,6 +398,14 @@ impl Store {
         }
         hit!(self, Delete, true, dir);
         Ok(())
+    }
+
+    fn durability(&self) -> Durability {
+        Durability {
+            wanted: self.durable,
+            #[cfg(feature = "failpoints")]
+            failpoints: self.failpoints.clone(),
+        }
     }
 
     /// A file of these bytes is written.

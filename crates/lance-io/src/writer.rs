@@ -8,7 +8,7 @@ use bytes::Bytes;
 use lance_footer::Extent;
 
 use crate::error::Result;
-use crate::store::{Files, hit};
+use crate::store::{Durability, Files, hit};
 use crate::{Alignment, Counts, IoError};
 use local::LocalSink;
 #[cfg(feature = "object-store")]
@@ -51,8 +51,8 @@ pub(crate) struct MemorySink {
 }
 
 impl Sink {
-    pub(crate) async fn local(target: std::path::PathBuf, durable: bool) -> Result<Self> {
-        Ok(Self::Local(LocalSink::create(target, durable).await?))
+    pub(crate) async fn local(target: std::path::PathBuf, durability: Durability) -> Result<Self> {
+        Ok(Self::Local(LocalSink::create(target, durability).await?))
     }
 
     pub(crate) fn memory(files: Files, key: String) -> Self {

@@ -16,7 +16,7 @@ pub struct Moment<'a> {
     pub write: Write,
     /// Whether it has taken effect.
     pub done: bool,
-    /// The file.
+    /// The file, below the store's root or with it.
     pub path: &'a str,
 }
 
@@ -31,6 +31,10 @@ pub enum Write {
     Put,
     /// A file is written in one step, if none is there.
     PutIfAbsent,
+    /// The bytes of a local file are made durable, before it gets its name.
+    SyncFile,
+    /// The name of a local file is made durable.
+    SyncName,
     /// A file is removed.
     Delete,
 }

@@ -9,6 +9,8 @@ use crate::error::Result;
 use crate::read::hop;
 use crate::{IoError, Listed};
 
+use super::hit;
+
 /// How a file that was written under a temporary name gets its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Publish {
@@ -16,6 +18,41 @@ pub(crate) enum Publish {
     Replace,
     /// An error if something has that name.
     IfAbsent,
+}
+
+/// Whether a write waits for the disk, and whom tests have told of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Durability {
+    pub(crate) wanted: bool,
+    #[cfg(feature = "failpoints")]
+    pub(crate) failpoints: Option<crate::FailPoints>,
+}
+
+impl Durability {
+    /// Makes the bytes of `file` durable, which is to be `target`.
+    fn sync_file(&self, file: &File, target: &Path) -> Result<()> {
+        if !self.wanted {
+            return Ok(());
+        }
+        let name = target.display().to_string();
+        hit!(self, SyncFile, false, &name);
+        file.sync_all().map_err(|error| IoError::from_io(&name, error))?;
+        hit!(self, SyncFile, true, &name);
+        Ok(())
+    }
+
+    /// Makes the name of `target` durable.
+    fn sync_name(&self, target: &Path) -> Result<()> {
+        if !self.wanted {
+            return Ok(());
+        }
+        let path = target.display().to_string();
+        hit!(self, SyncName, false, &path);
+        // Asking again would tell nothing: what could not be written is forgotten after it was told once.
+        sync_directory(target).map_err(|source| IoError::NotDurable { path: path.clone(), source })?;
+        hit!(self, SyncName, true, &path);
+        Ok(())
+    }
 }
 
 /// A file beside its target, under a name that no reader takes for a file of the table. It is removed when
@@ -43,22 +80,16 @@ impl Temporary {
     }
 
     /// Gives the file its name, and makes bytes and name durable if that is wanted. Blocks.
-    pub(crate) fn publish(mut self, file: &File, how: Publish, durable: bool) -> Result<()> {
+    pub(crate) fn publish(mut self, file: &File, how: Publish, durability: &Durability) -> Result<()> {
         let name = self.target.display().to_string();
         let refused = |error| IoError::from_io(&name, error);
-        if durable {
-            file.sync_all().map_err(refused)?;
-        }
+        durability.sync_file(file, &self.target)?;
         match how {
             Publish::Replace => fs::rename(&self.path, &self.target).map_err(refused)?,
             Publish::IfAbsent => rename_if_absent(&self.path, &self.target).map_err(refused)?,
         }
         self.published = true;
-        match durable {
-            // Asking again would tell nothing: what could not be written is forgotten after it was told once.
-            true => sync_directory(&self.target).map_err(|source| IoError::NotDurable { path: name, source }),
-            false => Ok(()),
-        }
+        durability.sync_name(&self.target)
     }
 }
 
@@ -131,12 +162,12 @@ pub(super) async fn read_all(path: PathBuf) -> Result<Bytes> {
     .await
 }
 
-pub(super) async fn put(target: PathBuf, bytes: Bytes, how: Publish, durable: bool) -> Result<()> {
+pub(super) async fn put(target: PathBuf, bytes: Bytes, how: Publish, durability: Durability) -> Result<()> {
     let name = target.display().to_string();
     hop(&name.clone(), move || {
-        let (temporary, mut file) = Temporary::create(target, durable)?;
+        let (temporary, mut file) = Temporary::create(target, durability.wanted)?;
         file.write_all(&bytes).map_err(|error| IoError::from_io(name, error))?;
-        temporary.publish(&file, how, durable)
+        temporary.publish(&file, how, &durability)
     })
     .await
 }

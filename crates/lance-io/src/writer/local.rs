@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use crate::IoError;
 use crate::error::Result;
 use crate::read::hop;
-use crate::store::{Publish, Temporary};
+use crate::store::{Durability, Publish, Temporary};
 
 /// How many bytes are worth a hop to the blocking pool.
 const FLUSH: usize = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ pub(crate) struct LocalSink {
     file: Writing,
     pending: Vec<Bytes>,
     pending_bytes: usize,
-    durable: bool,
+    durability: Durability,
 }
 
 #[derive(Debug)]
@@ -37,11 +37,12 @@ enum Writing {
 }
 
 impl LocalSink {
-    pub(super) async fn create(target: PathBuf, durable: bool) -> Result<Self> {
+    pub(super) async fn create(target: PathBuf, durability: Durability) -> Result<Self> {
         let name = target.display().to_string();
+        let durable = durability.wanted;
         let (temporary, file) = hop(&name, move || Temporary::create(target, durable)).await?;
         let file = Writing::Idle(BufWriter::with_capacity(SMALL, file));
-        Ok(Self { temporary, name, file, pending: vec![], pending_bytes: 0, durable })
+        Ok(Self { temporary, name, file, pending: vec![], pending_bytes: 0, durability })
     }
 
     pub(super) async fn write(&mut self, bytes: Bytes) -> Result<()> {
@@ -62,11 +63,11 @@ impl LocalSink {
     pub(super) async fn finish(mut self) -> Result<()> {
         let file = self.idle().await?;
         let parts = self.take_pending();
-        let Self { temporary, name, durable, .. } = self;
+        let Self { temporary, name, durability, .. } = self;
         hop(&name.clone(), move || {
             let file = write_all(file, &parts).and_then(|file| file.into_inner().map_err(Into::into));
             let file = file.map_err(|error| IoError::from_io(name, error))?;
-            temporary.publish(&file, Publish::Replace, durable)
+            temporary.publish(&file, Publish::Replace, &durability)
         })
         .await
     }
