@@ -6,31 +6,40 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use demilance::table::{CleanupOptions, CompactionOptions};
-use demilance::{Dataset, Upsert, WriteMode, WriteOptions};
+use demilance::{Dataset, NewColumns, Upsert, WhenMissing, WriteMode, WriteOptions};
 use lance_io::{IoError, Store};
 
 use crate::same;
 
 /// The names of the operations that [`run`] knows.
-pub const OPERATIONS: [&str; 17] = [
+pub const OPERATIONS: [&str; 23] = [
     "append",
     "overwrite",
     "delete some",
     "delete all",
     "update",
     "upsert",
+    "upsert and delete",
     "add column",
     "add null column",
+    "join column",
+    "align column",
+    "work out column",
     "drop column",
     "rename column",
     "cast column",
+    "allow nulls",
     "config",
+    "metadata",
     "compact",
     "restore",
     "tag",
     "branch",
     "clean up",
 ];
+
+/// The name of one more, which writes more than the others.
+pub const LARGE: &str = "overwrite with much";
 
 /// The tag of the first version of [`make`].
 pub const TAG: &str = "train-v1";
@@ -43,6 +52,13 @@ fn rows(range: std::ops::Range<i64>) -> RecordBatch {
         Arc::new(range.clone().map(|row| Some(format!("row {row}"))).collect::<StringArray>());
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(range));
     RecordBatch::try_from_iter_with_nullable([("id", ids, false), ("name", names, true)]).unwrap()
+}
+
+/// What is to be added to rows with these ids.
+fn marks(range: std::ops::Range<i64>) -> RecordBatch {
+    let marks: ArrayRef = Arc::new(Int64Array::from_iter_values(range.clone().map(|id| id * 3)));
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(range));
+    RecordBatch::try_from_iter([("id", ids), ("mark", marks)]).unwrap()
 }
 
 /// Makes the table in `store`: three versions with five fragments, some rows deleted, the first version tagged.
@@ -60,6 +76,13 @@ pub async fn run(name: &str, store: Store) -> demilance::Result<()> {
     let old = Dataset::builder("").store(store.clone()).version(2).load();
     match name {
         "append" => drop(table.append(rows(50..60)).await?),
+        // Into an object store in more than one part.
+        LARGE => {
+            let noise = (0..1_200_000_i64).map(|id| id.wrapping_mul(0x5851_f42d_4c95_7f2d).rotate_left(29));
+            let noise: ArrayRef = Arc::new(Int64Array::from_iter_values(noise));
+            let options = WriteOptions { mode: WriteMode::Overwrite, ..Default::default() };
+            drop(Dataset::write_to(store, RecordBatch::try_from_iter([("id", noise)])?, options).await?);
+        }
         "overwrite" => {
             let options = WriteOptions { mode: WriteMode::Overwrite, ..Default::default() };
             drop(Dataset::write_to(store, rows(7..9), options).await?);
@@ -68,11 +91,30 @@ pub async fn run(name: &str, store: Store) -> demilance::Result<()> {
         "delete all" => drop(table.delete("true").await?),
         "update" => drop(table.update(&[("name", "upper(name)")], "id % 10 < 2").await?),
         "upsert" => drop(table.upsert(rows(45..55), &Upsert::on(["id"])).await?),
+        "upsert and delete" => {
+            let upsert = Upsert { missing: WhenMissing::Delete, ..Upsert::on(["id"]) };
+            drop(table.upsert(rows(15..55), &upsert).await?);
+        }
         "add column" => drop(table.add_expression("twice", "id * 2").await?),
         "add null column" => drop(table.add_null_column("empty", DataType::Int8).await?),
+        "join column" => drop(table.add_columns(NewColumns::joined(marks(0..40), "id")).await?),
+        "align column" => {
+            let count = i64::try_from(table.count_rows()).unwrap_or(i64::MAX);
+            let marks = marks(0..count.min(100)).project(&[1])?;
+            drop(table.add_columns(NewColumns::aligned(marks)).await?);
+        }
+        "work out column" => {
+            let schema = marks(0..1).project(&[1])?.schema();
+            let copy =
+                move |batch: RecordBatch| RecordBatch::try_new(schema.clone(), batch.columns().to_vec());
+            let schema = marks(0..1).project(&[1])?.schema();
+            drop(table.add_columns(NewColumns::function(["id"], schema, copy)).await?);
+        }
         "drop column" => drop(table.drop_columns(["name"]).await?),
         "rename column" => drop(table.rename_column("name", "label").await?),
         "cast column" => drop(table.cast_column("id", DataType::Int32).await?),
+        "allow nulls" => drop(table.set_nullable("id", true).await?),
+        "metadata" => drop(table.update_config().schema("about", "arms").field("id", "unit", "1").await?),
         "config" => drop(table.update_config().config("owner", "lab").await?),
         "compact" => drop(table.compact(&CompactionOptions::default()).await?),
         "restore" => drop(old.await?.restore().await?),

@@ -11,7 +11,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
-    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result, UploadPart,
 };
 
 /// What goes wrong with it.
@@ -34,15 +34,65 @@ pub enum Request {
     Read,
     /// It writes or removes.
     Write,
+    /// It sends a part of an object, or puts the parts together.
+    Part,
 }
 
 /// The store, in memory.
 #[derive(Debug)]
 pub struct Faulty {
     inner: Arc<InMemory>,
+    asked: Arc<Asked>,
+    late: Mutex<Vec<Late>>,
+}
+
+/// Requests so far, and which of them goes wrong.
+#[derive(Debug)]
+struct Asked {
     fault: Option<(usize, Fault)>,
     requests: Mutex<Vec<Request>>,
-    late: Mutex<Vec<Late>>,
+}
+
+impl Asked {
+    /// Counts a request. What goes wrong with it, if anything does.
+    fn next(&self, request: Request) -> Option<Fault> {
+        let mut requests = self.requests.lock().unwrap();
+        requests.push(request);
+        self.fault.filter(|(at, _)| *at + 1 == requests.len()).map(|(_, fault)| fault)
+    }
+}
+
+/// An upload in parts. One that goes wrong fails, or its answer is lost.
+#[derive(Debug)]
+struct Parts {
+    inner: Box<dyn MultipartUpload>,
+    asked: Arc<Asked>,
+}
+
+#[async_trait]
+impl MultipartUpload for Parts {
+    fn put_part(&mut self, data: PutPayload) -> UploadPart {
+        match self.asked.next(Request::Part) {
+            None => self.inner.put_part(data),
+            Some(Fault::Fails) => Box::pin(async { Err(lost()) }),
+            Some(_) => {
+                let part = self.inner.put_part(data);
+                Box::pin(async { part.await.and(Err(lost())) })
+            }
+        }
+    }
+
+    async fn complete(&mut self) -> Result<PutResult> {
+        match self.asked.next(Request::Part) {
+            None => self.inner.complete().await,
+            Some(Fault::Fails) => Err(lost()),
+            Some(_) => self.inner.complete().await.and(Err(lost())),
+        }
+    }
+
+    async fn abort(&mut self) -> Result<()> {
+        self.inner.abort().await
+    }
 }
 
 type Late = (Path, PutPayload, PutOptions);
@@ -50,12 +100,13 @@ type Late = (Path, PutPayload, PutOptions);
 impl Faulty {
     /// The objects in `inner`, where the request with this number, counted from 0, goes wrong in this way.
     pub fn new(inner: Arc<InMemory>, fault: Option<(usize, Fault)>) -> Self {
-        Self { inner, fault, requests: Mutex::default(), late: Mutex::default() }
+        let asked = Arc::new(Asked { fault, requests: Mutex::default() });
+        Self { inner, asked, late: Mutex::default() }
     }
 
     /// What was asked so far.
     pub fn requests(&self) -> Vec<Request> {
-        self.requests.lock().unwrap().clone()
+        self.asked.requests.lock().unwrap().clone()
     }
 
     /// Lets what is late arrive.
@@ -66,16 +117,9 @@ impl Faulty {
         }
     }
 
-    /// Counts a request. What goes wrong with it, if anything does.
-    fn next(&self, request: Request) -> Option<Fault> {
-        let mut requests = self.requests.lock().unwrap();
-        requests.push(request);
-        self.fault.filter(|(at, _)| *at + 1 == requests.len()).map(|(_, fault)| fault)
-    }
-
-    /// The same of one that is only read.
+    /// Counts a request that only reads.
     fn read(&self) -> Result<()> {
-        match self.next(Request::Read) {
+        match self.asked.next(Request::Read) {
             Some(Fault::Fails) => Err(lost()),
             _ => Ok(()),
         }
@@ -96,7 +140,7 @@ impl fmt::Display for Faulty {
 impl ObjectStore for Faulty {
     async fn put_opts(&self, location: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
         let put = || self.inner.put_opts(location, payload.clone(), options.clone());
-        match self.next(Request::Write) {
+        match self.asked.next(Request::Write) {
             None => put().await,
             Some(Fault::Fails) => Err(lost()),
             Some(Fault::AnswerLost) => put().await.and_then(|_| Err(lost())),
@@ -117,7 +161,8 @@ impl ObjectStore for Faulty {
         options: PutMultipartOptions,
     ) -> Result<Box<dyn MultipartUpload>> {
         self.read()?;
-        self.inner.put_multipart_opts(location, options).await
+        let inner = self.inner.put_multipart_opts(location, options).await?;
+        Ok(Box::new(Parts { inner, asked: Arc::clone(&self.asked) }))
     }
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
@@ -132,7 +177,7 @@ impl ObjectStore for Faulty {
 
     fn delete_stream(&self, locations: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
         let inner = Arc::clone(&self.inner);
-        let fault = self.next(Request::Write);
+        let fault = self.asked.next(Request::Write);
         match fault {
             Some(Fault::Fails) => stream::iter([Err(lost())]).boxed(),
             Some(Fault::AnswerLost) => {

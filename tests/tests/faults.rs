@@ -65,12 +65,15 @@ fn one_request_of_any_operation_goes_wrong() {
         let original = Store::memory();
         crash::make(original.clone()).await;
         let files = Files::of(&original).await;
-        for operation in crash::OPERATIONS {
+        for operation in crash::OPERATIONS.into_iter().chain([crash::LARGE]) {
             let (counting, through, plain) = store(&files, None).await;
             crash::run(operation, through).await.unwrap();
             let after = crash::see(plain).await;
+            let in_parts = counting.requests().contains(&Request::Part);
+            assert_eq!(in_parts, operation == crash::LARGE, "{operation}");
             for (number, request) in counting.requests().into_iter().enumerate() {
                 let faults = match request {
+                    Request::Part => vec![Fault::Fails, Fault::AnswerLost],
                     Request::Read => vec![Fault::Fails],
                     Request::Write => vec![Fault::Fails, Fault::AnswerLost, Fault::Twice, Fault::Late],
                 };
