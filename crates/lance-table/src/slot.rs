@@ -16,6 +16,10 @@ use crate::row_ids::RowIds;
 use crate::row_versions::RowVersions;
 use crate::{Fragment, Result, TableError};
 
+pub(crate) use levels::cost;
+
+mod levels;
+
 /// A fragment, and what was read of it so far.
 #[derive(Debug)]
 pub(crate) struct Slot {
@@ -91,15 +95,21 @@ impl Slot {
         }
     }
 
-    /// The files that store something of `projection`, which is made from `schema`, that of the table.
+    /// The files that store something of `projection`, which is made from `schema`, that of the table, or of what is needed
+    /// to tell where its structs and lists are null.
     pub(crate) async fn parts(
         &self,
         places: &Places,
         schema: &Schema,
         projection: &Schema,
     ) -> Result<Vec<Part>> {
-        let parts = self.fragment.files().iter().enumerate().filter_map(|(index, file)| {
-            let stored = projection.project_ids(|id| file.has(id));
+        let files = self.fragment.files();
+        let has = |id| files.iter().any(|file| file.has(id));
+        let nested = projection.fields.iter().any(|field| !field.children.is_empty());
+        let levels = nested.then(|| levels::with_levels(projection, schema, &has));
+        let wanted = levels.as_ref().unwrap_or(projection);
+        let parts = files.iter().enumerate().filter_map(|(index, file)| {
+            let stored = wanted.project_ids(|id| file.has(id));
             (!stored.fields.is_empty()).then_some((index, stored))
         });
         try_join_all(parts.map(|(index, stored)| async move {

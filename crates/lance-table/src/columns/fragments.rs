@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::SchemaRef;
 use futures::TryStreamExt;
-use lance_file::{Field, FileWriter, LogicalType, Schema};
+use lance_file::{Field, FileWriter, Schema};
 use lance_footer::{FormatError, Rows, Version};
 
 use super::kept::{Kept, Origin};
@@ -14,7 +14,7 @@ use super::source::Maker;
 use super::spread::Spread;
 use super::{ColumnOptions, made};
 use crate::proto::{DataFile, DataFragment};
-use crate::slot::Slot;
+use crate::slot::{Slot, cost};
 use crate::write::{arrange, begin, file_options, finish};
 use crate::{Result, ScanOptions, Table, TableError, WriteOptions};
 
@@ -208,22 +208,4 @@ async fn drain(spread: &mut Spread, writer: &mut FileWriter) -> Result<()> {
         writer.push(&batch).await?;
     }
     Ok(())
-}
-
-/// About how many bytes a value has.
-fn cost(field: &Field) -> usize {
-    match &field.logical_type {
-        _ if field.is_blob() => 32,
-        LogicalType::Leaf(DataType::Null | DataType::Boolean) => 1,
-        LogicalType::Leaf(data_type) => match data_type {
-            DataType::FixedSizeList(_, size) => {
-                usize::try_from(*size).unwrap_or(usize::MAX).saturating_mul(8)
-            }
-            DataType::FixedSizeBinary(size) => usize::try_from(*size).unwrap_or(usize::MAX),
-            DataType::Utf8 | DataType::LargeUtf8 => 1 << 8,
-            DataType::Binary | DataType::LargeBinary => 1 << 20,
-            _ => data_type.primitive_width().unwrap_or(16),
-        },
-        _ => 1 << 16,
-    }
 }

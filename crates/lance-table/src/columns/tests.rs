@@ -18,6 +18,7 @@ use crate::{ScanOptions, Table, TableError, WriteMode};
 
 mod attempts;
 mod cast;
+mod members;
 mod values;
 
 /// Ten rows in fragments of four: `n` counts from 0, `s` has `a` = n + 100 and is null where n is 3.
