@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use demilance::footer::Version;
 use demilance::table::{CompactionPlan, CompactionTask, FailedTask, OldFragment, Table, Uncovered};
@@ -26,7 +26,8 @@ It takes two versions: one sets the numbers of the new fragments aside, one puts
 
 Fragments that cannot be rewritten, such as ones with a damaged file, are named with the cause, and the exit code is that
 of an error; all else is compacted nevertheless.
-Others may go on writing. What they delete or change meanwhile is kept: fragments that they touched are planned again.
+Others may go on writing. What they delete or change meanwhile is kept: fragments that they touched are planned again, and
+are an error, too, if that goes on for too long.
 The old files stay for the older versions, which can still be read, until demilance cleanup removes them.
 Rows stream from the old files to the new ones, with about --memory bytes of them in memory.
 
@@ -138,12 +139,10 @@ pub(crate) async fn run(arguments: Arguments) -> Result<bool> {
         }
         (true, _) => planned(path, &table, &plan),
         (false, _) => {
-            let (text, failed) = compact(path, &table, &plan, &options).await?;
+            let (text, left) = compact(path, &table, &plan, &options).await?;
             crate::print(&text)?;
-            for task in &failed {
-                eprintln!("error: {path}: {}", failure_of(task));
-            }
-            return Ok(failed.is_empty());
+            left.iter().for_each(|left| eprintln!("error: {path}: {left}"));
+            return Ok(left.is_empty());
         }
     };
     crate::print(&text)?;
@@ -156,13 +155,13 @@ fn failure_of(task: &FailedTask) -> String {
     format!("{}: {cause}", name(&task.fragments))
 }
 
-/// Says what was done, and what failed.
+/// What was done, and a line for each thing that was not.
 async fn compact(
     path: &str,
     table: &Table,
     plan: &CompactionPlan,
     options: &CompactionOptions,
-) -> Result<(String, Vec<FailedTask>)> {
+) -> Result<(String, Vec<String>)> {
     let old = plan.tasks().iter().flat_map(CompactionTask::fragments);
     let progress = Progress::over(old.map(|old| old.bytes).sum());
     let watched = progress.clone();
@@ -170,11 +169,13 @@ async fn compact(
     progress.clear();
     let done = done.with_context(|| path.to_string())?;
     let left = done.conflicting.iter().map(|group| group.old().len() as u64).sum::<u64>();
-    if done.groups.is_empty() && !done.failed.is_empty() {
-        return Ok((format!("{path}: nothing could be compacted\n"), done.failed));
+    let mut failures = done.failed.iter().map(failure_of).collect::<Vec<_>>();
+    if left > 0 {
+        let left = quantity::of(left, "fragment");
+        failures.push(format!("others went on changing {left} that were to be compacted: try again"));
     }
-    if done.groups.is_empty() && left > 0 {
-        bail!("{path}: others went on changing what was to be compacted: try again");
+    if done.groups.is_empty() {
+        return Ok((format!("{path}: nothing was compacted\n"), failures));
     }
     let (mut gone, mut added, mut rows) = (0, 0, 0);
     for group in &done.groups {
@@ -187,10 +188,6 @@ async fn compact(
     let changes = done.table.changes_since(Some(table)).await.with_context(|| path.to_string())?;
     let mut text = format!("{path}: compacted {gone} into {added} of {rows} in all, version {version}\n");
     text.push_str(&format!("{}\n", diff::summary(&changes)));
-    if left > 0 {
-        let left = quantity::of(left, "fragment");
-        text.push_str(&format!("{left} stay as they are, since others went on changing them: try again\n"));
-    }
     if !done.failed.is_empty() {
         let failed = done.failed.iter().map(|task| task.fragments.len() as u64).sum();
         let failed = quantity::of(failed, "fragment");
@@ -198,7 +195,7 @@ async fn compact(
     }
     text.push_str(&uncovered(&done.uncovered, "no longer covers"));
     text.push_str("older versions keep the old files until demilance cleanup removes them\n");
-    Ok((text, done.failed))
+    Ok((text, failures))
 }
 
 /// What a plan would do, a line a task.

@@ -1,5 +1,7 @@
 //! `demilance diff`: what two versions have in common and what not; and what an operation wrote and left untouched.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result};
 use clap::Args;
 use demilance::table::{At, Changes, FileKind, OpenOptions, Reference, Table, TableFile, Total};
@@ -78,11 +80,14 @@ pub(crate) fn summary(changes: &Changes) -> String {
     ];
     let part = |files: &[TableFile]| {
         let parts = kinds.iter().filter_map(|(kind, noun)| {
-            let (mut total, mut rows) = (Total::default(), 0);
+            let mut total = Total::default();
+            // The data files of a fragment are columns of the same rows.
+            let mut rows = BTreeMap::new();
             for file in files.iter().filter(|file| file.kind == *kind) {
                 total.add(file);
-                rows += file.rows;
+                rows.insert(file.fragment, file.rows);
             }
+            let rows = rows.into_values().sum::<u64>();
             let rows = match kind {
                 FileKind::Index => String::new(),
                 _ => format!(", {}", quantity::of(rows, "row")),

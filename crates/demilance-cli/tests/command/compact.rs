@@ -137,5 +137,5 @@ fn fragments_that_cannot_be_rewritten_are_named_line_by_line() {
 
     let again = place.call(["compact", "t.lance", "--target-rows", "1000"]);
     assert_eq!((again.code, again.stderr.lines().count()), (Some(1), 2), "{again:?}");
-    assert_eq!(again.text(), "t.lance: nothing could be compacted\n");
+    assert_eq!(again.text(), "t.lance: nothing was compacted\n");
 }

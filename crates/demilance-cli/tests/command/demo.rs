@@ -37,6 +37,8 @@ fn the_simulated_arm_is_written_and_read() {
                 "2 fragments became 1 fragment",
                 "wrote 1 data file (",
                 "does without 4 data files (",
+                // Two of them are a column of the rows of the others.
+                " 20 rows), 1 deletion file (",
                 "still has its 16 rows: 16 random rows",
             ],
             &[
