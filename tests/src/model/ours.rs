@@ -4,8 +4,9 @@ use arrow_schema::Schema;
 use lance_footer::Version;
 use lance_io::Store;
 use lance_table::{
-    CleanupOptions, ColumnOptions, CommitOptions, CompactionOptions, ConfigChange, Expr, Misfits, NewColumns,
-    OpenOptions, Pairs, Table, TableError, Upsert, WhenMatched, WhenMissing, WriteMode, WriteOptions,
+    CleanupOptions, ColumnOptions, CommitOptions, CompactionOptions, ConfigChange, Expr, Misfits, Naming,
+    NewColumns, OpenOptions, Pairs, Table, TableError, Upsert, WhenMatched, WhenMissing, WriteMode,
+    WriteOptions,
 };
 
 use super::step::{Matched, Missing, Origin, Rows};
@@ -21,8 +22,17 @@ pub async fn open(history: &History, version: Option<u64>) -> Result<Table, Tabl
 }
 
 /// Makes a table.
-pub async fn create(path: &std::path::Path, rows: &Rows, version: Version, stable_row_ids: bool) -> Done {
-    let options = WriteOptions { version: Some(version), stable_row_ids, ..written(rows, WriteMode::Create) };
+pub async fn create(
+    path: &std::path::Path,
+    rows: &Rows,
+    version: Version,
+    stable_row_ids: bool,
+    old_names: bool,
+) -> Done {
+    let naming = if old_names { Naming::V1 } else { Naming::V2 };
+    let commit = CommitOptions { naming, ..Default::default() };
+    let written = written(rows, WriteMode::Create);
+    let options = WriteOptions { version: Some(version), stable_row_ids, commit, ..written };
     Table::write(Store::local(path).durable(false), batches(rows), options).await.map(drop)
 }
 

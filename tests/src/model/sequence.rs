@@ -64,17 +64,12 @@ impl<'a> Sequence<'a> {
         ));
         let path = self.model.histories[0].path.clone();
         match (who, &mut self.session) {
-            // Only the reference writes old names.
             (Who::Theirs, Some(session)) => {
                 let job = theirs::create(&path, &rows, version, stable, old_names, self.place);
                 session.ask(&job).map(drop)?;
             }
-            (Who::Ours, Some(session)) if old_names => {
-                let job = theirs::create(&path, &rows, version, stable, old_names, self.place);
-                session.ask(&job).map(drop)?;
-            }
             _ => {
-                let made = ours::create(&path, &rows, version, stable).await;
+                let made = ours::create(&path, &rows, version, stable, old_names).await;
                 made.map_err(|error| format!("ours: {error}"))?;
             }
         }
