@@ -16,7 +16,7 @@ use crate::row_ids::RowIds;
 use crate::row_versions::RowVersions;
 use crate::{Fragment, Result, TableError};
 
-pub(crate) use levels::cost;
+pub(crate) use levels::cheapest_leaf;
 
 mod levels;
 

@@ -275,25 +275,20 @@ impl Removal<'_> {
         matches!(file.reason, CleanupReason::OldVersion(last) if of_version(last))
     }
 
-    /// Removes files, and gives the paths of those that could not be.
-    async fn delete(&mut self, files: Vec<(String, u64)>) -> BTreeSet<String> {
+    /// Removes files, each with its bytes.
+    async fn delete(&mut self, files: Vec<(String, u64)>) {
         let store = self.store;
         let removed = files.into_iter().map(|(path, bytes)| async move {
             let result = store.delete(&path).await;
             (path, bytes, result)
         });
         let mut removed = stream::iter(removed).buffer_unordered(CONCURRENT);
-        let mut failed = BTreeSet::new();
         while let Some((path, bytes, result)) = removed.next().await {
             match result {
                 Ok(()) => self.done.removed.count(bytes),
-                Err(error) => {
-                    self.done.failed.push((path.clone(), error.to_string()));
-                    failed.insert(path);
-                }
+                Err(error) => self.done.failed.push((path, error.to_string())),
             }
             (self.watch)(bytes);
         }
-        failed
     }
 }

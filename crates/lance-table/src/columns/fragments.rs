@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use arrow_schema::SchemaRef;
 use futures::TryStreamExt;
-use lance_file::{Field, FileWriter, Schema};
+use lance_file::{FileWriter, Schema};
 use lance_footer::{FormatError, Rows, Version};
 
 use super::kept::{Kept, Origin};
@@ -14,7 +14,7 @@ use super::source::Maker;
 use super::spread::Spread;
 use super::{ColumnOptions, made};
 use crate::proto::{DataFile, DataFragment};
-use crate::slot::{Slot, cost};
+use crate::slot::{Slot, cheapest_leaf};
 use crate::write::{arrange, begin, file_options, finish};
 use crate::{Result, ScanOptions, Table, TableError, WriteOptions};
 
@@ -187,11 +187,10 @@ impl<'a> Target<'a> {
     /// the smallest field in it that the fragment has.
     fn columns(&self, slot: &Slot, reads: &[String]) -> Vec<String> {
         let schema = self.table.schema();
-        let has = |field: &Field| slot.fragment().files().iter().any(|file| file.has(field.id));
+        let has = |id| slot.fragment().files().iter().any(|file| file.has(id));
         let leaves = self.parents.iter().filter_map(|parent| {
-            let leaves = schema.field(*parent)?.column_owners(self.version.max(Version::V2_1));
-            let smallest = leaves.into_iter().filter(|leaf| has(leaf)).min_by_key(|leaf| cost(leaf));
-            schema.path(smallest.map_or(*parent, |leaf| leaf.id))
+            let cheapest = cheapest_leaf(schema.field(*parent)?, &has);
+            schema.path(cheapest.map_or(*parent, |leaf| leaf.id))
         });
         let mut columns = reads.to_vec();
         for path in leaves {

@@ -3,6 +3,7 @@
 
 use arrow_schema::DataType;
 use lance_file::{Field, LogicalType, Schema};
+use lance_footer::Version;
 
 /// `projection` of `schema` and, below each struct and list of which it names nothing that `has` says is stored, the
 /// cheapest that is.
@@ -44,7 +45,7 @@ fn same<'a>(fields: &'a [Field], as_this: &Field) -> Option<&'a Field> {
 /// The child of `field` that has the leaf that costs the least, with that leaf only.
 fn cheapest(field: &Field, has: &impl Fn(i32) -> bool) -> Option<Field> {
     let leaves = Schema { fields: field.children.clone(), ..Default::default() };
-    let leaf = leaves.leaves().into_iter().filter(|leaf| has(leaf.id)).min_by_key(|leaf| cost(leaf))?;
+    let leaf = cheapest_leaf(field, has)?;
     let is_around = |field: &&Field| field.logical_type == LogicalType::Map && contains(field, leaf.id);
     // Maps are read whole.
     let kept = leaves.pre_order().into_iter().find(is_around).unwrap_or(leaf);
@@ -52,12 +53,18 @@ fn cheapest(field: &Field, has: &impl Fn(i32) -> bool) -> Option<Field> {
     only.fields.into_iter().next()
 }
 
+/// The leaf of `field` that costs the least to read, of those that `has` says are stored.
+pub(crate) fn cheapest_leaf<'a>(field: &'a Field, has: &impl Fn(i32) -> bool) -> Option<&'a Field> {
+    let leaves = field.column_owners(Version::V2_1).into_iter();
+    leaves.filter(|leaf| has(leaf.id)).min_by_key(|leaf| cost(leaf))
+}
+
 fn contains(field: &Field, id: i32) -> bool {
     field.id == id || field.children.iter().any(|child| contains(child, id))
 }
 
 /// About how many bytes a value has.
-pub(crate) fn cost(field: &Field) -> usize {
+fn cost(field: &Field) -> usize {
     match &field.logical_type {
         _ if field.is_blob() => 32,
         LogicalType::Leaf(DataType::Null | DataType::Boolean) => 1,
